@@ -1,0 +1,28 @@
+/**
+ * Every queue, buffer, frame, wait and cache of the node has its bound here (design invariant 7).
+ * Units stand last in the names. `docs/reference/limits.md` is generated from this table and its comments.
+ */
+export const limits = {
+  /** Largest Kafka request frame accepted, in bytes (Kafka's socket.request.max.bytes). */
+  requestFrameBytesMax: 104_857_600,
+  /** Unsent answer bytes per connection past which its requests are no longer read. */
+  connectionUnsentBytesMax: 64 * 1024 * 1024,
+  /** Requests of one connection that may wait for their answers at once. */
+  connectionInFlightMax: 1_000,
+  /** Open Kafka connections. */
+  connectionsMax: 10_000,
+  /** Largest answer to one Fetch, in bytes, whatever the client asks for (Kafka's fetch.max.bytes). */
+  fetchAnswerBytesMax: 57_671_680,
+  /** Longest wait of a Fetch, in milliseconds. */
+  fetchWaitMsMax: 60_000,
+  /** Partitions of all incremental fetch sessions together. */
+  fetchSessionsMax: 1_000,
+  /** Partitions of one topic. */
+  partitionsPerTopicMax: 10_000,
+  /** Default of max.message.bytes: a record batch as sent, in bytes, with its 12 bytes of log overhead. */
+  batchBytesMax: 1_048_588,
+  /** Bytes that a compressed batch may grow to when it is decoded. */
+  batchPlainBytesMax: 256 * 1024 * 1024,
+  /** Depth of nesting of one JSON value. */
+  jsonDepthMax: 500,
+} as const;
