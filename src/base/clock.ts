@@ -50,7 +50,11 @@ export class ManualClock implements Clock {
   setTimer(delayMs: number, fire: () => void): Timer {
     const timer = { atMs: this.elapsedMs + Math.max(0, delayMs), order: this.made++, fire };
     this.timers.push(timer);
-    return { cancel: () => void (this.timers = this.timers.filter((other) => other !== timer)) };
+    return {
+      cancel: () => {
+        this.timers = this.timers.filter((other) => other !== timer);
+      },
+    };
   }
 
   /** Steps the wall clock alone, as an administrator or NTP would. */

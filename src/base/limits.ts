@@ -23,6 +23,8 @@ export const limits = {
   batchBytesMax: 1_048_588,
   /** Bytes that a compressed batch may grow to when it is decoded. */
   batchPlainBytesMax: 256 * 1024 * 1024,
+  /** Events in the catalog's journal after which a start takes a snapshot. */
+  catalogEventsMax: 1_000,
   /** Depth of nesting of one JSON value. */
   jsonDepthMax: 500,
 } as const;

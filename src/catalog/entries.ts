@@ -1,0 +1,52 @@
+/** What the catalog knows of topics and tables: plain data, written as JSON into its journal. */
+import type { Uuid } from "../base/uuid.ts";
+
+export interface ColumnDefinition {
+  name: string;
+  /** DuckDB's text for the type, such as `DECIMAL(10,2)` or `STRUCT(a INTEGER)[]`. */
+  type: string;
+  notNull: boolean;
+  /** DuckDB's text of the default expression, where there is one. */
+  default?: string;
+}
+
+export interface TableDefinition {
+  schema: string;
+  name: string;
+  /** A complete CREATE TABLE statement that DuckDB runs to make the table anew. */
+  sql: string;
+  columns: ColumnDefinition[];
+  /** DuckDB's texts of CHECK expressions. */
+  checks: string[];
+  /** Column lists of UNIQUE constraints. */
+  unique: string[][];
+  /** The table takes any value as it is (it has a `_value` column and only the record's own columns). */
+  raw: boolean;
+}
+
+export interface TopicEntry {
+  readonly name: string;
+  readonly id: Uuid;
+  readonly partitions: number;
+  /** Only what was set on the topic; Kafka's defaults are in topic_configs.ts. */
+  readonly configs: ReadonlyMap<string, string>;
+  /** Topics of the node's own, such as `__consumer_offsets`. */
+  readonly internal: boolean;
+  readonly createdMs: number;
+  /** Absent for plain topics. */
+  readonly table?: TableDefinition;
+}
+
+export interface NewTopic {
+  name: string;
+  partitions: number;
+  configs?: Iterable<readonly [string, string]>;
+  internal?: boolean;
+  table?: TableDefinition;
+}
+
+export type CatalogChange =
+  | { kind: "created"; topic: TopicEntry }
+  | { kind: "deleted"; topic: TopicEntry }
+  | { kind: "configured"; topic: TopicEntry }
+  | { kind: "extended"; topic: TopicEntry; partitionsBefore: number };
