@@ -5,6 +5,8 @@
 export const limits = {
   /** Largest Kafka request frame accepted, in bytes (Kafka's socket.request.max.bytes). */
   requestFrameBytesMax: 104_857_600,
+  /** Array elements and tagged fields in one frame, all arrays together. */
+  frameElementsMax: 2_000_000,
   /** Unsent answer bytes per connection past which its requests are no longer read. */
   connectionUnsentBytesMax: 64 * 1024 * 1024,
   /** Requests of one connection that may wait for their answers at once. */
@@ -17,6 +19,8 @@ export const limits = {
   fetchWaitMsMax: 60_000,
   /** Partitions of all incremental fetch sessions together. */
   fetchSessionsMax: 1_000,
+  /** Topics of a lake. */
+  topicsMax: 200_000,
   /** Partitions of one topic. */
   partitionsPerTopicMax: 10_000,
   /** Default of max.message.bytes: a record batch as sent, in bytes, with its 12 bytes of log overhead. */

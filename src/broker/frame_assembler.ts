@@ -1,0 +1,84 @@
+/**
+ * Cuts a connection's bytes into request frames (4 bytes big-endian length, then that many bytes).
+ *
+ * A frame that lies whole in what arrived is a view of it; one that is spread is gathered in one buffer, which grows
+ * with what really arrives, so that a peer that only announces 100 MB costs nothing.
+ */
+import { Buffer } from "node:buffer";
+import { limits } from "../base/limits.ts";
+
+/** The peer announced a frame that is negative or too large: nothing after it can be understood. */
+export class FrameError extends Error {
+  override name = "FrameError";
+}
+
+/** Frames up to this size get their buffer at once; memory that is not written to is not resident. */
+const trustedBytes = 2 * 1024 * 1024;
+
+export class FrameAssembler {
+  private readonly lengthBytes = new Uint8Array(4);
+  private lengthFilled = 0;
+  private frame: Uint8Array | undefined;
+  private frameLength = 0;
+  private filled = 0;
+
+  /** Gives each frame that is complete to `take`; throws a FrameError at the first bad length. */
+  push(chunk: Uint8Array, take: (frame: Uint8Array) => void): void {
+    let at = 0;
+    while (at < chunk.length) {
+      if (this.frame) {
+        at += this.fill(chunk, at);
+        if (this.filled < this.frameLength) return;
+        const done = this.frame.subarray(0, this.frameLength);
+        this.frame = undefined;
+        take(done);
+        continue;
+      }
+      while (this.lengthFilled < 4 && at < chunk.length) this.lengthBytes[this.lengthFilled++] = chunk[at++]!;
+      if (this.lengthFilled < 4) return;
+      this.lengthFilled = 0;
+      const length = this.length();
+      if (at + length <= chunk.length) {
+        take(chunk.subarray(at, at + length));
+        at += length;
+      } else {
+        this.frameLength = length;
+        this.filled = 0;
+        this.frame = allocate(Math.min(length, Math.max(trustedBytes, chunk.length - at)));
+      }
+    }
+  }
+
+  /** Bytes held for a frame that is not complete. */
+  get heldBytes(): number {
+    return this.frame?.length ?? 0;
+  }
+
+  private fill(chunk: Uint8Array, at: number): number {
+    const take = Math.min(chunk.length - at, this.frameLength - this.filled);
+    let frame = this.frame!;
+    if (this.filled + take > frame.length) {
+      const grown = allocate(Math.min(this.frameLength, Math.max(2 * frame.length, this.filled + take)));
+      grown.set(frame.subarray(0, this.filled));
+      frame = grown;
+      this.frame = frame;
+    }
+    frame.set(at === 0 && take === chunk.length ? chunk : chunk.subarray(at, at + take), this.filled);
+    this.filled += take;
+    return take;
+  }
+
+  private length(): number {
+    const [a, b, c, d] = this.lengthBytes as unknown as [number, number, number, number];
+    const length = (a << 24) | (b << 16) | (c << 8) | d;
+    if (length < 0 || length > limits.requestFrameBytesMax)
+      throw new FrameError(`a request of ${length} bytes; at most ${limits.requestFrameBytesMax} are accepted`);
+    return length;
+  }
+}
+
+/** Memory that is not cleared first, since every byte is overwritten; never from a shared pool, since batches are kept. */
+function allocate(length: number): Uint8Array {
+  const bytes = Buffer.allocUnsafeSlow(length);
+  return new Uint8Array(bytes.buffer, bytes.byteOffset, length);
+}
