@@ -1,0 +1,81 @@
+/**
+ * The compression codecs of Kafka's record batches, by their number in the batch attributes.
+ * Invariant: `decompress` never returns, and never allocates for output, more than `maxBytes`.
+ */
+import { constants, gunzipSync, gzipSync, zstdCompressSync, zstdDecompressSync } from "node:zlib";
+import { CodecError } from "./codec_error.ts";
+import { lz4DecodeTwin } from "./twins/lz4_decode.ts";
+import { lz4EncodeTwin } from "./twins/lz4_encode.ts";
+import { snappyDecodeTwin, snappyEncodeTwin } from "./twins/snappy.ts";
+
+export const codecNames = ["none", "gzip", "snappy", "lz4", "zstd"] as const;
+export type CodecName = (typeof codecNames)[number];
+/** 0 none, 1 gzip, 2 snappy, 3 lz4, 4 zstd. */
+export type Codec = 0 | 1 | 2 | 3 | 4;
+export const codecs = { none: 0, gzip: 1, snappy: 2, lz4: 3, zstd: 4 } as const satisfies Record<CodecName, Codec>;
+
+/** The codec for the three bits of the attributes; CodecError("unsupported") for 5 to 7. */
+export function codecOf(id: number): Codec {
+  if (id >= 0 && id <= 4) return id as Codec;
+  throw new CodecError("unsupported", `there is no compression codec ${id}`);
+}
+
+/**
+ * `level` is the codec's own (gzip 1 to 9, zstd 1 to 22); lz4 and snappy have none. The answer may be a view into a
+ * larger buffer and, for `none`, is the input itself.
+ */
+export function compress(codec: Codec, bytes: Uint8Array, level?: number): Uint8Array {
+  switch (codec) {
+    case 0:
+      return bytes;
+    case 1:
+      return gzipSync(bytes, level === undefined ? undefined : { level });
+    case 2:
+      return snappyEncodeTwin(bytes);
+    case 3:
+      return lz4EncodeTwin(bytes);
+    case 4:
+      return zstdCompressSync(bytes, level === undefined ? undefined : zstdLevel(level));
+    default:
+      throw new CodecError("unsupported", `there is no compression codec ${codec}`);
+  }
+}
+
+const zstdLevel = (level: number) => ({ params: { [constants.ZSTD_c_compressionLevel]: level } });
+
+/**
+ * Plain bytes of `bytes`. Throws CodecError: "corrupt" for data that its codec refuses or whose checksum is wrong,
+ * "too_large" past `maxBytes`, "unsupported" for an unknown codec.
+ * `magic` is the record format's: LZ4's old wrong header checksum is accepted below 2 only (KIP-57).
+ */
+export function decompress(codec: Codec, bytes: Uint8Array, maxBytes: number, magic = 2): Uint8Array {
+  switch (codec) {
+    case 0:
+      if (bytes.length > maxBytes) throw new CodecError("too_large", `the data is larger than ${maxBytes} bytes`);
+      return bytes;
+    case 1:
+      return native("gzip", () => gunzipSync(bytes, { maxOutputLength: maxBytes }));
+    case 2:
+      return snappyDecodeTwin(bytes, maxBytes);
+    case 3:
+      return lz4DecodeTwin(bytes, maxBytes, magic < 2);
+    case 4:
+      return native("zstd", () => zstdDecompressSync(bytes, { maxOutputLength: maxBytes }));
+    default:
+      throw new CodecError("unsupported", `there is no compression codec ${codec}`);
+  }
+}
+
+/** Runs one of the runtime's own decoders and says its failures in our words. */
+function native(name: string, run: () => Uint8Array): Uint8Array {
+  try {
+    return run();
+  } catch (error) {
+    const code = (error as { code?: string }).code ?? "";
+    const message = error instanceof Error ? error.message : String(error);
+    if (code === "ERR_BUFFER_TOO_LARGE" || error instanceof RangeError) {
+      throw new CodecError("too_large", `${name}: ${message}`);
+    }
+    throw new CodecError("corrupt", `${name}: ${message}`);
+  }
+}

@@ -1,0 +1,228 @@
+/**
+ * What the broker checks of a batch before it may be stored, with Apache Kafka's answers (its ProduceRequest, UnifiedLog
+ * and LogValidator classes are the rule). Invariant: a batch that passes has a right CRC, size, count and maximum
+ * timestamp; one that does not is refused whole, and its bytes are as they came.
+ *
+ * Two departures, both towards refusing or sparing work: offset deltas other than 0, 1, 2, … in an uncompressed batch are
+ * INVALID_RECORD (Kafka stores them), and a compressed batch is opened only where its header cannot answer.
+ */
+import { KafkaError } from "../../base/kafka_error.ts";
+import { limits } from "../../base/limits.ts";
+import { type Codec, codecs } from "../../hotpath/codecs.ts";
+import { indexRecords, type WalkSummary, walkFaults, walkRecords } from "../../hotpath/walk.ts";
+import {
+  BatchHeader,
+  batchHeaderBytes,
+  batchSizeAt,
+  logOverheadBytes,
+  readInt32,
+  type TimestampType,
+} from "./batch.ts";
+import { describeFault, plainRecords } from "./decode.ts";
+import { RecordErrors, type RecordFault } from "./record_errors.ts";
+
+export interface ValidateOptions {
+  /** The topic's max.message.bytes. */
+  maxBytes: number;
+  /** cleanup.policy has compact: every record needs a key. */
+  compactedTopic?: boolean;
+  /** The topic's message.timestamp.type. */
+  timestampType: TimestampType;
+  nowMs: number;
+  /** message.timestamp.before.max.ms: how far a record's time may lie in the past. */
+  beforeMaxMs: number;
+  /** message.timestamp.after.max.ms: how far it may lie in the future. */
+  afterMaxMs: number;
+  /** Version of the Produce request: zstd needs 7 (KIP-110). Newest when absent. */
+  produceVersion?: number;
+  /** Open and check compressed records too: for topics that recompress. */
+  inspectRecords?: boolean;
+  /** Bound of the decompressed records, in bytes. */
+  maxPlainBytes?: number;
+}
+
+export interface ProducedBatch {
+  /** The one batch, a view of the bytes given. */
+  bytes: Uint8Array;
+  header: BatchHeader;
+  codec: Codec;
+  count: number;
+  /** Milliseconds: the records' greatest, or the append time on append-time topics; -1 for none. */
+  maxTimestamp: number;
+  /** Offset delta of the record with it where the records were looked at, else of the last record. */
+  maxTimestampDelta: number;
+  /** The broker's time on append-time topics (for the Produce answer), else -1. */
+  logAppendTimeMs: number;
+  /** The decompressed records, if this had to look at them: hand them on to `decodeBatch`. */
+  plain?: Uint8Array;
+}
+
+const invalid = (message: string) => new KafkaError("INVALID_RECORD", message);
+
+/**
+ * Checks the records of one partition of a Produce request and fixes the batch's maximum timestamp and timestamp type in
+ * place. Throws KafkaError as Apache Kafka answers; RecordErrors where single records are at fault.
+ */
+export function validateProduceBatch(bytes: Uint8Array, options: ValidateOptions): ProducedBatch {
+  const batch = onlyBatch(bytes, options.produceVersion ?? 7);
+  const header = new BatchHeader(batch);
+  checkHeader(header, options);
+  const codec = header.codecId as Codec;
+  const count = header.recordCount;
+  let plain: Uint8Array | undefined;
+  let summary: WalkSummary | undefined;
+  if (codec === codecs.none) plain = batch.subarray(batchHeaderBytes);
+  else if (mustOpen(header, options)) plain = plainRecords(header, options.maxPlainBytes ?? limits.batchPlainBytesMax);
+  if (plain !== undefined) {
+    summary = walkRecords(plain, 0, plain.length, count, header.baseTimestampHigh, header.baseTimestampLow, true);
+    if (summary.fault !== walkFaults.none) throw invalid(describeFault(summary));
+    checkRecords(header, plain, summary, options);
+  } else if (header.timestampType === "LogAppendTime") throw appendTimeFromClient(count);
+  return settle(header, codec, summary, codec === codecs.none ? undefined : plain, options);
+}
+
+/** Splits off the one batch that a partition's records may hold; half a batch behind it is dropped, as Kafka does. */
+function onlyBatch(bytes: Uint8Array, produceVersion: number): Uint8Array {
+  const size = nextBatchSize(bytes, 0);
+  if (size === 0) throw invalid("Produce requests must have at least one record batch per partition");
+  const magic = bytes[16]!;
+  if (magic !== 2) throw invalid(`Produce requests may only contain record batches with magic version 2, not ${magic}`);
+  if (size < batchHeaderBytes) {
+    throw new KafkaError("CORRUPT_MESSAGE", `a record batch of ${size} bytes is shorter than its header`);
+  }
+  if (produceVersion < 7 && (bytes[22]! & 7) === codecs.zstd) {
+    throw new KafkaError(
+      "UNSUPPORTED_COMPRESSION_TYPE",
+      `Produce requests of version ${produceVersion} may not use zstd`,
+    );
+  }
+  if (size === bytes.length) return bytes;
+  if (nextBatchSize(bytes, size) > 0) {
+    throw invalid("Produce requests may only contain one record batch per partition");
+  }
+  return bytes.subarray(0, size);
+}
+
+/** Size of the whole batch at `start`; 0 if it is not all there; CORRUPT_MESSAGE if it cannot be one. */
+function nextBatchSize(bytes: Uint8Array, start: number): number {
+  if (bytes.length - start < logOverheadBytes) return 0;
+  const length = readInt32(bytes, start + 8);
+  // The shortest message of the oldest format has 14 bytes.
+  if (length < 14) throw new KafkaError("CORRUPT_MESSAGE", `a record batch cannot have a length of ${length} bytes`);
+  if (bytes.length - start < 17) return 0;
+  const magic = bytes[start + 16]!;
+  if (magic > 2) throw new KafkaError("CORRUPT_MESSAGE", `there is no record batch of magic ${magic}`);
+  return batchSizeAt(bytes, start);
+}
+
+function checkHeader(header: BatchHeader, options: ValidateOptions): void {
+  if (header.baseOffset !== 0)
+    throw invalid(`the base offset of the record batch should be 0, but it is ${header.baseOffset}`);
+  const size = header.sizeBytes;
+  if (size > options.maxBytes) {
+    throw new KafkaError(
+      "MESSAGE_TOO_LARGE",
+      `the record batch has ${size} bytes; max.message.bytes is ${options.maxBytes}`,
+    );
+  }
+  if (!header.isCrcValid) throw new KafkaError("CORRUPT_MESSAGE", "the record batch has a wrong checksum");
+  if (header.codecId > 4) throw invalid(`there is no compression codec ${header.codecId}`);
+  const last = header.lastOffsetDelta;
+  const count = header.recordCount;
+  if (last < 0) throw invalid(`the record batch has an invalid offset range: the last offset delta is ${last}`);
+  if (count <= 0) throw invalid(`the record batch has an invalid count of records: ${count}`);
+  if (count !== last + 1) {
+    throw invalid(`the record batch has ${count} records, but its offsets span ${last + 1}`);
+  }
+  if (header.isControl) throw invalid("clients are not allowed to write control records");
+  if (header.hasProducerId && header.baseSequence < 0) {
+    throw invalid(`the record batch has a producer id, but the sequence number ${header.baseSequence}`);
+  }
+}
+
+/** Whether a compressed batch's header leaves something open that only its records tell. */
+function mustOpen(header: BatchHeader, options: ValidateOptions): boolean {
+  if (options.compactedTopic || options.inspectRecords) return true;
+  if (options.timestampType === "LogAppendTime") return false;
+  const { maxTimestamp, baseTimestamp } = header;
+  // Some clients never set the maximum (Sarama: -1; others 0): below the base it cannot be right.
+  if (maxTimestamp <= 0 || maxTimestamp < baseTimestamp) return true;
+  if (options.beforeMaxMs < Number.MAX_SAFE_INTEGER) return true;
+  return maxTimestamp - options.nowMs > options.afterMaxMs || header.timestampType === "LogAppendTime";
+}
+
+/** The rules for single records. All good records are passed by one look at the walk's summary. */
+function checkRecords(header: BatchHeader, plain: Uint8Array, summary: WalkSummary, options: ValidateOptions): void {
+  const oldest = options.nowMs - options.beforeMaxMs;
+  const newest = options.nowMs + options.afterMaxMs;
+  const keysMissing = options.compactedTopic === true && summary.firstNullKey >= 0;
+  const createTime = options.timestampType === "CreateTime";
+  const timesWrong = createTime && (summary.maxTimestamp > newest || summary.minTimestamp < oldest);
+  const appendTimeSet = header.timestampType === "LogAppendTime";
+  if (!keysMissing && !timesWrong && !appendTimeSet) return;
+  const count = header.recordCount;
+  const { baseTimestampHigh: high, baseTimestampLow: low } = header;
+  const { output } = indexRecords(plain, 0, plain.length, count, high, low, true);
+  const faults: RecordFault[] = [];
+  let badTime = false;
+  for (let index = 0; index < count; index++) {
+    if (keysMissing && output.fields[index * 7 + 2]! < 0) {
+      faults.push({ index, message: "Compacted topic cannot accept message without key" });
+      continue;
+    }
+    const timestamp = appendTimeSet ? header.maxTimestamp : output.timestamps[index]!;
+    if (createTime && timestamp !== -1) {
+      if (timestamp >= oldest && timestamp <= newest) continue;
+      faults.push({ index, message: `Timestamp ${timestamp} of message is out of range [${oldest}, ${newest}]` });
+    } else if (appendTimeSet) {
+      faults.push({ index, message: "Producer should not set timestamp type to LogAppendTime" });
+    } else continue;
+    badTime = true;
+  }
+  if (faults.length === 0) return;
+  if (badTime) {
+    throw new RecordErrors(
+      "INVALID_TIMESTAMP",
+      "One or more records have been rejected due to invalid timestamp",
+      faults,
+    );
+  }
+  const shown = faults.slice(0, 3).map((fault) => `record ${fault.index}: ${fault.message}`);
+  throw new RecordErrors(
+    "INVALID_RECORD",
+    `One or more records have been rejected due to ${faults.length} record errors in total: ${shown.join("; ")}`,
+    faults,
+  );
+}
+
+function appendTimeFromClient(count: number): RecordErrors {
+  const faults = Array.from({ length: Math.min(count, 1000) }, (_, index) => ({
+    index,
+    message: "Producer should not set timestamp type to LogAppendTime",
+  }));
+  return new RecordErrors(
+    "INVALID_TIMESTAMP",
+    "One or more records have been rejected due to invalid timestamp",
+    faults,
+  );
+}
+
+function settle(
+  header: BatchHeader,
+  codec: Codec,
+  summary: WalkSummary | undefined,
+  plain: Uint8Array | undefined,
+  options: ValidateOptions,
+): ProducedBatch {
+  const count = header.recordCount;
+  const appendTime = options.timestampType === "LogAppendTime";
+  let maxTimestamp = appendTime ? options.nowMs : header.maxTimestamp;
+  let maxTimestampDelta = count - 1;
+  if (!appendTime && summary !== undefined && header.timestampType === "CreateTime") {
+    maxTimestamp = summary.maxTimestamp;
+    maxTimestampDelta = Math.max(summary.maxTimestampDelta, 0);
+  }
+  header.setMaxTimestamp(options.timestampType, maxTimestamp);
+  const logAppendTimeMs = appendTime ? options.nowMs : -1;
+  return { bytes: header.bytes, header, codec, count, maxTimestamp, maxTimestampDelta, logAppendTimeMs, plain };
+}
