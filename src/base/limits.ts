@@ -31,4 +31,14 @@ export const limits = {
   catalogEventsMax: 1_000,
   /** Depth of nesting of one JSON value. */
   jsonDepthMax: 500,
+  /** Largest body of one HTTP request, in bytes. */
+  httpBodyBytesMax: 16 * 1024 * 1024,
+  /** Records in one HTTP read; more are had by asking again from `next_offset`. */
+  httpReadRecordsMax: 10_000,
+  /** Plain bytes of records in one HTTP read, past which it ends early. */
+  httpReadBytesMax: 8 * 1024 * 1024,
+  /** Longest wait of one HTTP read for a first record, in milliseconds. */
+  httpReadWaitMsMax: 30_000,
+  /** Partitions that one scrape of /metrics reports; the rest are only counted. */
+  metricsPartitionsMax: 20_000,
 } as const;
