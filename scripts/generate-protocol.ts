@@ -15,10 +15,13 @@ import { join } from "node:path";
 import { findJar, jars, kafkaVersion, type Message, readDefinitions } from "./protocol/definitions.ts";
 import { emitMessage, fileName } from "./protocol/emit.ts";
 import { emitIndex } from "./protocol/emit_index.ts";
+import { emitSchema } from "./protocol/emit_schema.ts";
 
 const root = join(import.meta.dirname, "..");
 const folder = join(root, "src/protocol/generated");
 const digestFile = "digest.json";
+/** What the tests interpret, beside the other vectors. */
+const schemaFile = join(root, "tests/vectors/protocol/schema.jsonl");
 
 /** Messages beyond requests and responses: headers, what clients put into groups, and the records of internal topics. */
 const dataTypes = new Set(["header", "data", "coordinator-key", "coordinator-value"]);
@@ -39,10 +42,13 @@ function main(): void {
     if (digestOf(readGenerated()) !== readDigest()) fail("src/protocol/generated/ was edited by hand");
     return;
   }
-  const files = format(generate(definitions));
+  const wanted = choose(definitions);
+  const files = format(generate(wanted));
+  const schema = emitSchema(wanted);
   if (check) {
     const stale = differences(files, readGenerated());
     if (digestOf(files) !== readDigest()) stale.push(digestFile);
+    if (readFileSync(schemaFile, "utf8") !== schema) stale.push("schema.jsonl");
     if (stale.length > 0) fail(`stale: ${stale.join(", ")}; run bun scripts/generate-protocol.ts`);
     console.log(`generate-protocol: ${files.size} files are fresh`);
     return;
@@ -50,6 +56,7 @@ function main(): void {
   mkdirSync(folder, { recursive: true });
   for (const name of readdirSync(folder)) if (!files.has(name)) rmSync(join(folder, name));
   for (const [name, text] of files) writeFileSync(join(folder, name), text);
+  writeFileSync(schemaFile, schema);
   writeFileSync(join(folder, digestFile), `${JSON.stringify({ kafka: kafkaVersion, sha256: digestOf(files) })}\n`);
   console.log(`generate-protocol: wrote ${files.size} files`);
 }
@@ -69,14 +76,18 @@ function loadDefinitions(): Message[] | undefined {
   return messages;
 }
 
-function generate(definitions: Message[]): Map<string, string> {
+/** The messages of every API that a broker's clients can call, and those that are data. */
+function choose(definitions: Message[]): Message[] {
   const forClients = new Set(
     definitions.filter((one) => one.type === "request" && one.listeners.includes("broker")).map((one) => one.apiKey),
   );
-  const wanted = definitions.filter((one) => {
+  return definitions.filter((one) => {
     if (one.type === "request" || one.type === "response") return forClients.has(one.apiKey);
     return dataTypes.has(one.type) && (one.type.startsWith("coordinator") || dataMessages.has(one.name));
   });
+}
+
+function generate(wanted: Message[]): Map<string, string> {
   const files = new Map<string, string>();
   for (const message of wanted) files.set(`${fileName(message.name)}.ts`, emitMessage(message));
   files.set("index.ts", emitIndex(wanted));

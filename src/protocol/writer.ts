@@ -37,35 +37,43 @@ export class Writer {
   }
 
   int8(value: number): void {
-    this.view.setInt8(this.room(1), value);
+    const at = this.room(1);
+    this.view.setInt8(at, value);
   }
 
   bool(value: boolean): void {
-    this.view.setInt8(this.room(1), value ? 1 : 0);
+    const at = this.room(1);
+    this.view.setInt8(at, value ? 1 : 0);
   }
 
   int16(value: number): void {
-    this.view.setInt16(this.room(2), value);
+    const at = this.room(2);
+    this.view.setInt16(at, value);
   }
 
   uint16(value: number): void {
-    this.view.setUint16(this.room(2), value);
+    const at = this.room(2);
+    this.view.setUint16(at, value);
   }
 
   int32(value: number): void {
-    this.view.setInt32(this.room(4), value);
+    const at = this.room(4);
+    this.view.setInt32(at, value);
   }
 
   uint32(value: number): void {
-    this.view.setUint32(this.room(4), value);
+    const at = this.room(4);
+    this.view.setUint32(at, value);
   }
 
   int64(value: bigint): void {
-    this.view.setBigInt64(this.room(8), value);
+    const at = this.room(8);
+    this.view.setBigInt64(at, value);
   }
 
   float64(value: number): void {
-    this.view.setFloat64(this.room(8), value);
+    const at = this.room(8);
+    this.view.setFloat64(at, value);
   }
 
   uuid(value: Uuid): void {
@@ -232,7 +240,8 @@ export class Writer {
   }
 
   private copy(bytes: Uint8Array): void {
-    this.buffer.set(bytes, this.room(bytes.length));
+    const at = this.room(bytes.length);
+    this.buffer.set(bytes, at);
   }
 
   /** Short ASCII text with its length in front; false, with nothing written, for any other. */
@@ -258,13 +267,12 @@ export class Writer {
     return true;
   }
 
+  /** Where the next `bytes` bytes go. It may replace the buffer: call it before touching `buffer` or `view`. */
   private room(bytes: number): number {
     const at = this.position;
-    const needed = at + bytes;
-    if (needed > this.buffer.length) this.grow(bytes);
-    const placed = this.position;
-    this.position = placed + bytes;
-    return placed;
+    if (at + bytes > this.buffer.length) this.grow(bytes);
+    this.position = at + bytes;
+    return at;
   }
 
   /** Moves the bytes that are not yet in a chunk to a larger buffer; positions stay valid inside an open tagged field. */
