@@ -55,7 +55,7 @@ export async function sqlResponse(answer: SqlAnswer, format: SqlFormat): Promise
     throw error;
   }
   return new Response(
-    streamOf(first, chunks, () => answer.close()),
+    streamOf(first, chunks, once(() => answer.close())),
     { headers: { "content-type": mediaTypes[format] } },
   );
 }
