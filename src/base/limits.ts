@@ -11,14 +11,24 @@ export const limits = {
   connectionUnsentBytesMax: 64 * 1024 * 1024,
   /** Requests of one connection that may wait for their answers at once. */
   connectionInFlightMax: 1_000,
+  /** Milliseconds without a request after which an idle connection is closed (Kafka's connections.max.idle.ms). */
+  connectionIdleMsMax: 600_000,
   /** Open Kafka connections. */
   connectionsMax: 10_000,
   /** Largest answer to one Fetch, in bytes, whatever the client asks for (Kafka's fetch.max.bytes). */
   fetchAnswerBytesMax: 57_671_680,
+  /** Partitions that one DescribeTopicPartitions answer lists (Kafka's max.request.partition.size.limit). */
+  describedPartitionsMax: 2_000,
   /** Longest wait of a Fetch, in milliseconds. */
   fetchWaitMsMax: 60_000,
   /** Partitions of all incremental fetch sessions together. */
   fetchSessionsMax: 1_000,
+  /** Consumer groups known at once. */
+  groupsMax: 100_000,
+  /** Members of one consumer group, promised member ids included (group.max.size). */
+  groupMembersMax: 10_000,
+  /** Bytes of one member's metadata, all its protocols together. */
+  groupMemberBytesMax: 1_048_576,
   /** Topics of a lake. */
   topicsMax: 200_000,
   /** Partitions of one topic. */
@@ -41,4 +51,6 @@ export const limits = {
   httpReadWaitMsMax: 30_000,
   /** Partitions that one scrape of /metrics reports; the rest are only counted. */
   metricsPartitionsMax: 20_000,
+  /** Largest answer frame that our own Kafka client takes, in bytes. */
+  clientFrameBytesMax: 256 * 1024 * 1024,
 } as const;

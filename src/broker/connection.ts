@@ -10,6 +10,7 @@ import { limits } from "../base/limits.ts";
 import type { Logger } from "../base/log.ts";
 import type { TcpConnection, TcpPeer } from "../platform/tcp.ts";
 import { FrameAssembler } from "./frame_assembler.ts";
+import { ConnectionMustClose } from "./handler.ts";
 
 /** A request as the dispatcher understood it, ready to run. */
 export interface StartableRequest {
@@ -200,6 +201,10 @@ export class Connection implements TcpPeer {
 
   /** A handler failed in a way that it has no answer for: a fault of ours. The peer must not wait for ever. */
   private failed(error: unknown): void {
+    if (error instanceof ConnectionMustClose) {
+      this.terminate();
+      return;
+    }
     const { message, stack } = error as Error;
     this.logger.error("a request failed inside the node; its connection is closed", {
       connection: this.id,

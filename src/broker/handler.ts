@@ -7,7 +7,6 @@ import type { Logger } from "../base/log.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import type { GroupCoordinator } from "../groups/coordinator.ts";
 import type { LogStore } from "../log/log_store.ts";
-import type { FetchSessions } from "./fetch_sessions.ts";
 import type { ProducerIds } from "./producer_ids.ts";
 import type { TableGate } from "./table_gate.ts";
 import type { Topics } from "./topics.ts";
@@ -33,7 +32,6 @@ export interface Services {
   logs: LogStore;
   topics: Topics;
   groups: GroupCoordinator;
-  fetchSessions: FetchSessions;
   producerIds: ProducerIds;
   /** What typed and raw tables ask of produces. */
   tables: TableGate;
@@ -54,6 +52,11 @@ export interface RequestContext {
   onClose(fn: () => void): () => void;
   /** ApiVersions tells the client's software name and version. */
   setClientSoftware(text: string): void;
+}
+
+/** Thrown by a handler where the protocol's only answer is to close the connection; not a fault of the node. */
+export class ConnectionMustClose extends Error {
+  override name = "ConnectionMustClose";
 }
 
 /** `null` from a handler: the request has no answer (Produce with acks=0). */

@@ -2,24 +2,7 @@
  * What the broker asks of tables when records are produced to one: the seam that the node fills with src/tables.
  */
 import type { TopicEntry } from "../catalog/catalog.ts";
-
-/** A record that a table refuses, as Produce answers it (KIP-467). */
-export interface RecordFault {
-  /** The record's place in its batch, from 0. */
-  index: number;
-  message: string;
-}
-
-/** Thrown by `ingest`: nothing of the batch may be stored. */
-export class RefusedBatch extends Error {
-  override name = "RefusedBatch";
-  readonly faults: RecordFault[];
-
-  constructor(message: string, faults: RecordFault[]) {
-    super(message);
-    this.faults = faults;
-  }
-}
+import type { ProducedBatch } from "../protocol/records/validate.ts";
 
 /** A batch that passed its table's checks. */
 export interface AcceptedBatch {
@@ -30,6 +13,9 @@ export interface AcceptedBatch {
 }
 
 export interface TableGate {
-  /** Checks a batch against the table of its topic; may answer at once (the hot path) or later. */
-  ingest(topic: TopicEntry, partition: number, batch: Uint8Array): AcceptedBatch | Promise<AcceptedBatch>;
+  /**
+   * Checks a batch against the table of its topic; may answer at once (the hot path) or later. Throws RecordErrors:
+   * nothing of the batch may be stored.
+   */
+  ingest(topic: TopicEntry, partition: number, batch: ProducedBatch): AcceptedBatch | Promise<AcceptedBatch>;
 }

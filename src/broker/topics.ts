@@ -1,49 +1,69 @@
 /**
- * Topics as the broker uses them: a catalog entry with the logs of its partitions. Logs are made when first touched; the
- * catalog alone says what exists.
+ * Topics as the broker uses them: a catalog entry with the logs of its partitions and its settings. Logs are made when
+ * first touched; the catalog alone says what exists.
  */
 import { KafkaError } from "../base/kafka_error.ts";
 import { limits } from "../base/limits.ts";
-import type { Catalog, NewTopic, TopicEntry } from "../catalog/catalog.ts";
-import { logConfigOf } from "../catalog/topic_configs.ts";
+import type { Catalog, TopicEntry } from "../catalog/catalog.ts";
+import { type TopicSettings, topicSettings } from "../catalog/topic_settings.ts";
 import type { LogStore, PartitionLog } from "../log/log_store.ts";
 
 export class Topics {
   private readonly catalog: Catalog;
   private readonly logs: LogStore;
+  private readonly defaults: ReadonlyMap<string, string>;
+  /** Entries are never changed, so what follows from one is worked out once. */
+  private readonly known = new WeakMap<TopicEntry, TopicSettings>();
 
-  constructor(catalog: Catalog, logs: LogStore) {
+  /** `defaults`: the node's own defaults of topic configs (`--retain-secs` and others), by Kafka's names. */
+  constructor(catalog: Catalog, logs: LogStore, defaults: ReadonlyMap<string, string> = new Map()) {
     this.catalog = catalog;
     this.logs = logs;
+    this.defaults = defaults;
     catalog.onChange((change) => {
       if (change.kind === "deleted") logs.deleteTopic(change.topic.name);
       if (change.kind === "configured") this.configure(change.topic);
     });
   }
 
+  settings(topic: TopicEntry): TopicSettings {
+    let settings = this.known.get(topic);
+    if (!settings) {
+      settings = topicSettings(topic.configs, this.defaults);
+      this.known.set(topic, settings);
+    }
+    return settings;
+  }
+
   /** The partition's log; throws UNKNOWN_TOPIC_OR_PARTITION where the topic has no such partition. */
   log(topic: TopicEntry, partition: number): PartitionLog {
     const known = this.logs.get(topic.name, partition);
-    if (known) return known;
-    if (!Number.isInteger(partition) || partition < 0 || partition >= topic.partitions)
-      throw new KafkaError("UNKNOWN_TOPIC_OR_PARTITION", `Topic '${topic.name}' has no partition ${partition}.`);
+    if (known && partition < topic.partitions) return known;
+    if (!Number.isInteger(partition) || partition < 0 || partition >= topic.partitions) {
+      const message = `Topic '${topic.name}' has no partition ${partition}.`;
+      throw new KafkaError("UNKNOWN_TOPIC_OR_PARTITION", message);
+    }
     const log = this.logs.create(topic.name, partition);
-    log.config = logConfigOf(topic);
+    log.config = this.settings(topic).log;
     return log;
   }
 
   /** Makes a topic that a client used before anybody created it (auto.create.topics.enable). */
   async autoCreate(name: string, partitions: number): Promise<TopicEntry> {
-    const topic: NewTopic = { name, partitions };
-    const fault = this.catalog.creationFault(topic);
-    if (fault) throw fault;
     if (this.catalog.topicCount >= limits.topicsMax)
       throw new KafkaError("POLICY_VIOLATION", `There are ${limits.topicsMax} topics already.`);
-    return await this.catalog.createTopic(topic);
+    return await this.catalog.createTopic({ name, partitions });
+  }
+
+  /** Deletes a topic, its log, and the table where it is one. */
+  async remove(topic: TopicEntry): Promise<void> {
+    if (topic.internal)
+      throw new KafkaError("TOPIC_AUTHORIZATION_FAILED", `Topic '${topic.name}' belongs to the node and stays.`);
+    await this.catalog.deleteTopic(topic.name);
   }
 
   private configure(topic: TopicEntry): void {
-    const config = logConfigOf(topic);
+    const { log: config } = this.settings(topic);
     for (let partition = 0; partition < topic.partitions; partition++) {
       const log = this.logs.get(topic.name, partition);
       if (log) log.config = config;

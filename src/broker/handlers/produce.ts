@@ -1,0 +1,103 @@
+/**
+ * Produce (0), versions 3 to 13; 0 to 2 are advertised, since old librdkafka looks for them, but refused, as Apache Kafka
+ * 4 does (KIP-896). By name up to version 12, by topic id from 13.
+ *
+ * Not served: transactions (TRANSACTIONAL_ID_AUTHORIZATION_FAILED).
+ */
+import { errorCodes, type KafkaErrorName } from "../../base/kafka_error.ts";
+import type { TopicEntry } from "../../catalog/catalog.ts";
+import type { ProduceRequest } from "../../protocol/generated/produce_request.ts";
+import type { ProduceResponse } from "../../protocol/generated/produce_response.ts";
+import { ConnectionMustClose, handler, type RequestContext, type Services } from "../handler.ts";
+import { type ProduceOutcome, produceBatch } from "../produce_path.ts";
+
+type TopicData = ProduceRequest["topicData"][number];
+type TopicResponse = ProduceResponse["responses"][number];
+type PartitionResponse = TopicResponse["partitionResponses"][number];
+
+export const produce = handler<ProduceRequest, ProduceResponse>(0, async (request, context) => {
+  const { services } = context;
+  const started = request.topicData.map((data) => {
+    const topic = findTopic(data, context);
+    const refusal = topic ? requestRefusal(request, topic, services) : unknownTopic(context.apiVersion);
+    return {
+      data,
+      outcomes: data.partitionData.map(({ index, records }) =>
+        refusal ? refused(refusal) : produceBatch(services, topic!, index, records),
+      ),
+    };
+  });
+  const responses: TopicResponse[] = [];
+  let failed = false;
+  for (const { data, outcomes } of started) {
+    const partitionResponses: PartitionResponse[] = [];
+    for (const [place, pending] of outcomes.entries()) {
+      const outcome = await pending;
+      failed ||= outcome.errorCode !== 0;
+      partitionResponses.push(partitionResponse(data.partitionData[place]!.index, outcome));
+    }
+    responses.push({ name: data.name, topicId: data.topicId, partitionResponses });
+  }
+  if (request.acks === 0) {
+    // The only way to tell a producer that waits for no answer, as in Kafka.
+    if (failed) throw new ConnectionMustClose("a produce with acks=0 failed");
+    return null;
+  }
+  return { responses, throttleTimeMs: 0, nodeEndpoints: [] };
+});
+
+function findTopic(data: TopicData, context: RequestContext): TopicEntry | undefined {
+  const { catalog } = context.services;
+  return context.apiVersion >= 13 ? catalog.topicById(data.topicId) : catalog.topic(data.name);
+}
+
+interface Refusal {
+  code: number;
+  message: string;
+}
+
+const refusal = (name: KafkaErrorName, message: string): Refusal => ({ code: errorCodes[name], message });
+
+function unknownTopic(version: number): Refusal {
+  return version >= 13
+    ? refusal("UNKNOWN_TOPIC_ID", "This server does not host this topic ID.")
+    : refusal("UNKNOWN_TOPIC_OR_PARTITION", "This server does not host this topic-partition.");
+}
+
+function requestRefusal(request: ProduceRequest, topic: TopicEntry, services: Services): Refusal | undefined {
+  if (request.transactionalId !== null)
+    return refusal("TRANSACTIONAL_ID_AUTHORIZATION_FAILED", "Transactions are not supported; unset transactional.id.");
+  if (request.acks !== 0 && request.acks !== 1 && request.acks !== -1)
+    return refusal("INVALID_REQUIRED_ACKS", `acks=${request.acks}: only 0, 1 and -1 (all) exist.`);
+  if (topic.internal) return refusal("INVALID_TOPIC_EXCEPTION", `Cannot append to internal topic ${topic.name}`);
+  if (request.acks === -1 && services.topics.settings(topic).minInsyncReplicas > 1)
+    return refusal("NOT_ENOUGH_REPLICAS", "min.insync.replicas is above 1 and there is one replica.");
+  return undefined;
+}
+
+function refused({ code, message }: Refusal): ProduceOutcome {
+  return {
+    errorCode: code,
+    errorMessage: message,
+    recordErrors: [],
+    baseOffset: -1,
+    logAppendTimeMs: -1,
+    logStartOffset: -1,
+  };
+}
+
+function partitionResponse(index: number, outcome: ProduceOutcome): PartitionResponse {
+  return {
+    index,
+    errorCode: outcome.errorCode,
+    baseOffset: BigInt(outcome.baseOffset),
+    logAppendTimeMs: BigInt(outcome.logAppendTimeMs),
+    logStartOffset: BigInt(outcome.logStartOffset),
+    recordErrors: outcome.recordErrors.map((fault) => ({
+      batchIndex: fault.index,
+      batchIndexErrorMessage: fault.message,
+    })),
+    errorMessage: outcome.errorMessage,
+    currentLeader: { leaderId: -1, leaderEpoch: -1 },
+  };
+}

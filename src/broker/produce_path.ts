@@ -1,0 +1,165 @@
+/**
+ * The way of a produced batch: checks, the table's say where the topic is one, the log, durability.
+ *
+ * Invariant: batches of a partition reach its log in the order in which they arrived, also where a table takes its time
+ * to check one. What fails a check leaves nothing behind.
+ */
+import { errorCodes, KafkaError } from "../base/kafka_error.ts";
+import type { TopicEntry } from "../catalog/catalog.ts";
+import type { PartitionLog } from "../log/log_store.ts";
+import { recompress } from "../protocol/records/encode.ts";
+import { RecordErrors, type RecordFault } from "../protocol/records/record_errors.ts";
+import { type ProducedBatch, validateProduceBatch } from "../protocol/records/validate.ts";
+import type { Services } from "./handler.ts";
+import type { AcceptedBatch } from "./table_gate.ts";
+
+/** What Produce answers for one partition. */
+export interface ProduceOutcome {
+  errorCode: number;
+  errorMessage: string | null;
+  recordErrors: readonly RecordFault[];
+  /** -1 after an error. */
+  baseOffset: number;
+  /** -1 unless the topic stamps records itself. */
+  logAppendTimeMs: number;
+  logStartOffset: number;
+}
+
+type Path = Pick<Services, "topics" | "tables" | "clock" | "logger">;
+
+/** The last batch of each partition whose table check is not finished; later batches line up behind it. */
+const queues = new WeakMap<PartitionLog, Promise<unknown>>();
+
+/** Resolves when the batch is durable (as far as `--durability` asks) or refused; never rejects. */
+export function produceBatch(
+  path: Path,
+  topic: TopicEntry,
+  partition: number,
+  records: Uint8Array | null,
+): Promise<ProduceOutcome> {
+  let log: PartitionLog;
+  try {
+    log = path.topics.log(topic, partition);
+  } catch (error) {
+    return Promise.resolve(failure(path, topic.name, partition, error, undefined));
+  }
+  try {
+    const before = queues.get(log);
+    if (before) return enqueue(path, topic, log, records, before);
+    const batch = check(path, topic, records);
+    const accepted = topic.table ? path.tables.ingest(topic, partition, batch) : plain(path, topic, batch);
+    if (accepted instanceof Promise) return enqueue(path, topic, log, records, undefined, accepted);
+    return append(path, topic, log, accepted);
+  } catch (error) {
+    return Promise.resolve(failure(path, topic.name, partition, error, log));
+  }
+}
+
+function enqueue(
+  path: Path,
+  topic: TopicEntry,
+  log: PartitionLog,
+  records: Uint8Array | null,
+  before: Promise<unknown> | undefined,
+  begun?: Promise<AcceptedBatch>,
+): Promise<ProduceOutcome> {
+  // Only the check and the append keep the order; durability is awaited outside of the queue.
+  const appended = (async () => {
+    await before?.catch(() => undefined);
+    const accepted = await (begun ?? checkLater(path, topic, log, records));
+    return { outcome: append(path, topic, log, accepted) };
+  })();
+  const settled = appended.catch(() => undefined);
+  queues.set(log, settled);
+  void settled.then(() => {
+    if (queues.get(log) === settled) queues.delete(log);
+  });
+  return appended.then(
+    ({ outcome }) => outcome,
+    (error) => failure(path, topic.name, log.partition, error, log),
+  );
+}
+
+async function checkLater(path: Path, topic: TopicEntry, log: PartitionLog, records: Uint8Array | null) {
+  const batch = check(path, topic, records);
+  return topic.table ? await path.tables.ingest(topic, log.partition, batch) : plain(path, topic, batch);
+}
+
+function check(path: Path, topic: TopicEntry, records: Uint8Array | null): ProducedBatch {
+  if (records === null || records.length === 0)
+    throw new KafkaError("INVALID_RECORD", "The produce request has no records for this partition.");
+  const config = path.topics.settings(topic).log;
+  return validateProduceBatch(records, {
+    maxBytes: config.maxMessageBytes,
+    compactedTopic: config.compacted && !topic.table,
+    timestampType: config.timestampType,
+    nowMs: path.clock.nowMs(),
+    beforeMaxMs: config.timestampBeforeMaxMs,
+    afterMaxMs: config.timestampAfterMaxMs,
+  });
+}
+
+/** A plain topic's batch is stored as it came, unless the topic asks for a codec of its own. */
+function plain(path: Path, topic: TopicEntry, batch: ProducedBatch): AcceptedBatch {
+  const wanted = path.topics.settings(topic).log.compressionType;
+  if (wanted === "producer" || wanted === batch.codec) return { batch: batch.bytes, appended: nothing };
+  return { batch: recompress(batch.bytes, wanted, undefined, batch.plain), appended: nothing };
+}
+
+function nothing(): void {}
+
+async function append(
+  path: Path,
+  topic: TopicEntry,
+  log: PartitionLog,
+  accepted: AcceptedBatch,
+): Promise<ProduceOutcome> {
+  try {
+    const result = log.append(accepted.batch);
+    if (!result.duplicate) accepted.appended(result.baseOffset, result.logAppendTimeMs);
+    await result.done;
+    return {
+      errorCode: 0,
+      errorMessage: null,
+      recordErrors: [],
+      baseOffset: result.baseOffset,
+      logAppendTimeMs: result.logAppendTimeMs,
+      logStartOffset: log.logStartOffset,
+    };
+  } catch (error) {
+    return failure(path, topic.name, log.partition, error, log);
+  }
+}
+
+function failure(
+  path: Path,
+  topic: string,
+  partition: number,
+  error: unknown,
+  log: PartitionLog | undefined,
+): ProduceOutcome {
+  const outcome = {
+    errorMessage: (error as Error).message,
+    recordErrors: error instanceof RecordErrors ? error.recordErrors : [],
+    baseOffset: -1,
+    logAppendTimeMs: -1,
+    logStartOffset: log?.logStartOffset ?? -1,
+  };
+  if (error instanceof RecordErrors) logRefusal(path, topic, partition, error);
+  if (error instanceof KafkaError) return { errorCode: error.code, ...outcome };
+  path.logger.error("a produce failed inside the node", { topic, partition, stack: (error as Error).stack });
+  return { errorCode: errorCodes.UNKNOWN_SERVER_ERROR, ...outcome };
+}
+
+/** Once a batch: which record, and why. */
+function logRefusal(path: Path, topic: string, partition: number, error: RecordErrors): void {
+  path.logger.warn("refused a batch", {
+    topic,
+    partition,
+    error: error.errorName,
+    reason: error.message,
+    record: error.recordErrors[0]?.index,
+    fault: error.recordErrors[0]?.message,
+    faults: error.recordErrors.length,
+  });
+}
