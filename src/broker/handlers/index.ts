@@ -10,6 +10,7 @@ import { describeLogDirs } from "./describe_log_dirs.ts";
 import { describeProducers } from "./describe_producers.ts";
 import { describeTopicPartitions } from "./describe_topic_partitions.ts";
 import { fetch } from "./fetch.ts";
+import { groupHandlers } from "./groups/index.ts";
 import { initProducerId } from "./init_producer_id.ts";
 import { listConfigResources } from "./list_config_resources.ts";
 import { listOffsets } from "./list_offsets.ts";
@@ -35,4 +36,5 @@ export const handlers: Handler<any, any>[] = [
   describeProducers,
   listConfigResources,
   describeTopicPartitions,
+  ...groupHandlers,
 ];
