@@ -3,10 +3,9 @@
  * and how it is shown. Invariant: `parse(show(value))` is `value`; a refusal says what was expected, with an example.
  */
 
-export interface Address {
-  host: string;
-  port: number;
-}
+import { type Address, isWildcardHost, parseAddress, showAddress } from "../base/address.ts";
+
+export { type Address, isWildcardHost, showAddress } from "../base/address.ts";
 
 export interface OptionKind<T> {
   /** Placeholder in `--help`, for example `HOST:PORT`; empty for a switch. */
@@ -22,30 +21,17 @@ export class OptionError extends Error {
   override name = "OptionError";
 }
 
-/** `127.0.0.1:9092`, `[::1]:9092`, `:9092` (every interface). A URL's scheme or Kafka's listener name in front is skipped. */
-export function parseAddress(text: string): Address {
-  const bare = text.trim().replace(/^[A-Za-z][A-Za-z0-9+._-]*:\/\//, "");
-  const match = /^(?:\[([^\]]*)\]|([^:]*)):(\d{1,5})$/.exec(bare);
-  const port = match ? Number(match[3]) : -1;
-  if (!match || port > 65_535)
-    throw new OptionError(`"${text}" is not HOST:PORT (for example 127.0.0.1:9092 or [::1]:9092)`);
-  return { host: match[1] ?? match[2] ?? "", port };
-}
-
-export function showAddress(address: Address): string {
-  return address.host.includes(":") ? `[${address.host}]:${address.port}` : `${address.host}:${address.port}`;
-}
-
-/** True for the addresses that mean "every interface" and that no client can dial. */
-export function isWildcardHost(host: string): boolean {
-  return host === "" || host === "0.0.0.0" || host === "::" || host === "*" || /^(0*:)+0*$/.test(host);
+function requiredAddress(text: string): Address {
+  const parsed = parseAddress(text);
+  if (!parsed) throw new OptionError(`"${text}" is not HOST:PORT (for example 127.0.0.1:9092 or [::1]:9092)`);
+  return parsed;
 }
 
 export const address: OptionKind<Address> = {
   placeholder: "HOST:PORT",
   accepts: "`host:port`, `[ipv6]:port`; an empty host or `0.0.0.0` listens on every interface; port 0 takes a free one",
   parse: (text) => {
-    const { host, port } = parseAddress(text);
+    const { host, port } = requiredAddress(text);
     return { host: host === "" || host === "*" ? "0.0.0.0" : host, port };
   },
   show: showAddress,
@@ -56,7 +42,7 @@ export const dialableAddress: OptionKind<Address | undefined> = {
   placeholder: "HOST:PORT",
   accepts: "`host:port` that clients can reach, never `0.0.0.0`",
   parse: (text) => {
-    const parsed = parseAddress(text);
+    const parsed = requiredAddress(text);
     if (isWildcardHost(parsed.host))
       throw new OptionError(`clients cannot dial "${text}"; give the name or address that they reach this machine by`);
     if (parsed.port === 0) throw new OptionError(`clients cannot dial port 0 of "${text}"; give the real port`);
