@@ -21,8 +21,10 @@ export const limits = {
   describedPartitionsMax: 2_000,
   /** Longest wait of a Fetch, in milliseconds. */
   fetchWaitMsMax: 60_000,
-  /** Partitions of all incremental fetch sessions together. */
+  /** Incremental fetch sessions (max.incremental.fetch.session.cache.slots). */
   fetchSessionsMax: 1_000,
+  /** Partitions of all incremental fetch sessions together. */
+  fetchSessionPartitionsMax: 1_000_000,
   /** Consumer groups known at once. */
   groupsMax: 100_000,
   /** Members of one consumer group, promised member ids included (group.max.size). */
@@ -37,8 +39,22 @@ export const limits = {
   batchBytesMax: 1_048_588,
   /** Bytes that a compressed batch may grow to when it is decoded. */
   batchPlainBytesMax: 256 * 1024 * 1024,
+  /** Memory that a thread's WebAssembly kernels keep between calls; a call that needs more gets it for itself. */
+  kernelMemoryBytesMax: 32 * 1024 * 1024,
   /** Events in the catalog's journal after which a start takes a snapshot. */
   catalogEventsMax: 1_000,
+  /** Open files of segments and indexes, all partitions together. */
+  logFilesOpenMax: 512,
+  /** Memory for recent batches that tail consumers are answered from, in bytes; batches that are not durable come on top. */
+  recentBatchesBytesMax: 48 * 1024 * 1024,
+  /** Bytes of one group commit of one partition, past which the next group begins. */
+  groupCommitBytesMax: 32 * 1024 * 1024,
+  /** Idempotent producers remembered per partition; past it the longest unused one is forgotten. */
+  producersPerPartitionMax: 20_000,
+  /** Free space in bytes below which produces are refused (at most a twentieth of the file system). */
+  diskReserveBytes: 64 * 1024 * 1024,
+  /** Pause between attempts to use a partition whose disk failed, in milliseconds. */
+  storageRetryMs: 1_000,
   /** Depth of nesting of one JSON value. */
   jsonDepthMax: 500,
   /** Largest body of one HTTP request, in bytes. */

@@ -1,0 +1,137 @@
+/**
+ * The read side of one partition: whole batches from memory where the newest are, else from the segment files with one
+ * read into the buffer that is handed out.
+ */
+import { Buffer } from "node:buffer";
+import { KafkaError } from "../base/kafka_error.ts";
+import { BatchHeader, batchHeaderBytes } from "../protocol/records/batch.ts";
+import type { LogState } from "./log_state.ts";
+import type { Segment } from "./segment.ts";
+
+export interface ReadOptions {
+  /** Bytes to give at most. */
+  maxBytes: number;
+  /** Give the first batch even when it alone is larger than `maxBytes` (Kafka's rule for the first partition of a Fetch). */
+  minOneBatch: boolean;
+  /** "highWatermark": what is durable, for clients. "logEnd": all that is accepted, also below the log start offset. */
+  isolation: "highWatermark" | "logEnd";
+}
+
+/** Many small batches go out in one piece rather than as many. */
+const partsMax = 16;
+
+export class PartitionReader {
+  private readonly state: LogState;
+  /** Where the last reads from files ended: a consumer that reads on starts there without a search. */
+  private readonly resume = new Map<number, { segment: Segment; position: number }>();
+
+  constructor(state: LogState) {
+    this.state = state;
+  }
+
+  /**
+   * Whole batches from the one that holds `offset`, or, when that was removed, from the next one; empty at the end.
+   * Throws OFFSET_OUT_OF_RANGE below the log start and past the log end.
+   */
+  read(offset: number, options: ReadOptions): Uint8Array[] {
+    const { state } = this;
+    const isDurable = options.isolation === "highWatermark";
+    const limit = isDurable ? state.highWatermark : state.logEndOffset;
+    const first = isDurable ? state.logStartOffset : state.segments[0]!.baseOffset;
+    if (!(offset >= first && offset <= state.logEndOffset))
+      throw new KafkaError(
+        "OFFSET_OUT_OF_RANGE",
+        `offset ${offset} of ${state.name} is outside of ${first} to ${state.logEndOffset}`,
+      );
+    if (offset >= limit) return [];
+    if (offset >= state.recent.firstOffset) {
+      const found = state.recent.read(offset, limit, options.maxBytes, options.minOneBatch);
+      return found.length > partsMax ? [concatenate(found)] : found;
+    }
+    return this.readFiles(offset, limit, options);
+  }
+
+  private readFiles(offset: number, limit: number, options: ReadOptions): Uint8Array[] {
+    const { segments } = this.state;
+    let index = this.state.segmentIndexFor(offset);
+    let found = this.startOf(segments[index]!, offset);
+    // The end of this segment is before the offset: what follows a gap is the next segment.
+    while (!found && index + 1 < segments.length) {
+      index++;
+      found = this.startOf(segments[index]!, offset);
+    }
+    if (!found) return [];
+    const segment = segments[index]!;
+    const nextBase = segments[index + 1]?.baseOffset ?? Number.POSITIVE_INFINITY;
+    let bytes = Math.min(options.maxBytes, segment.written - found.position);
+    if (bytes < found.bytes) {
+      if (!options.minOneBatch && options.maxBytes < found.bytes) return [];
+      bytes = found.bytes;
+    }
+    const buffer = allocate(bytes);
+    const got = segment.files.use(segment.logPath).read(buffer, found.position);
+    const { end, nextOffset } = wholeBatches(buffer.subarray(0, got), Math.min(limit, nextBase));
+    if (end === 0) throw this.damage(segment, found.position);
+    this.remember(nextOffset, segment, found.position + end);
+    return [buffer.subarray(0, end)];
+  }
+
+  /** Position and size of the first batch of the segment that ends at or past the offset. */
+  private startOf(segment: Segment, offset: number): { position: number; bytes: number } | undefined {
+    const known = this.resume.get(offset);
+    if (known?.segment === segment && known.position + batchHeaderBytes <= segment.written) {
+      const bytes = new Uint8Array(batchHeaderBytes);
+      segment.files.use(segment.logPath).read(bytes, known.position);
+      const header = new BatchHeader(bytes);
+      if (header.lastOffset >= offset && header.baseOffset <= offset)
+        return { position: known.position, bytes: header.sizeBytes };
+    }
+    return segment.locate(offset);
+  }
+
+  private remember(offset: number, segment: Segment, position: number): void {
+    this.resume.delete(offset);
+    if (this.resume.size >= 8) this.resume.delete(this.resume.keys().next().value!);
+    this.resume.set(offset, { segment, position });
+  }
+
+  /** Forgets positions, because files were cut or removed. */
+  forget(): void {
+    this.resume.clear();
+  }
+
+  private damage(segment: Segment, position: number): KafkaError {
+    return new KafkaError("CORRUPT_MESSAGE", `${segment.logPath} has no record batch at position ${position}`);
+  }
+}
+
+/** The end of the last whole batch that starts before `limit`, and the offset after it. */
+function wholeBatches(bytes: Uint8Array, limit: number): { end: number; nextOffset: number } {
+  let end = 0;
+  let nextOffset = -1;
+  while (end + batchHeaderBytes <= bytes.length) {
+    const header = new BatchHeader(bytes, end);
+    const size = header.sizeBytes;
+    if (size < batchHeaderBytes || end + size > bytes.length || header.baseOffset >= limit) break;
+    nextOffset = header.lastOffset + 1;
+    end += size;
+  }
+  return { end, nextOffset };
+}
+
+/** Memory that is about to be filled: not zeroed first, and never from a shared pool. */
+function allocate(bytes: number): Uint8Array {
+  return new Uint8Array(Buffer.allocUnsafeSlow(bytes).buffer);
+}
+
+function concatenate(parts: readonly Uint8Array[]): Uint8Array {
+  let bytes = 0;
+  for (const part of parts) bytes += part.length;
+  const whole = allocate(bytes);
+  let at = 0;
+  for (const part of parts) {
+    whole.set(part, at);
+    at += part.length;
+  }
+  return whole;
+}
