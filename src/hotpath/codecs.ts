@@ -4,9 +4,8 @@
  */
 import { constants, gunzipSync, gzipSync, zstdCompressSync, zstdDecompressSync } from "node:zlib";
 import { CodecError } from "./codec_error.ts";
-import { lz4DecodeTwin } from "./twins/lz4_decode.ts";
-import { lz4EncodeTwin } from "./twins/lz4_encode.ts";
-import { snappyDecodeTwin, snappyEncodeTwin } from "./twins/snappy.ts";
+import { lz4Decode, lz4Encode } from "./lz4.ts";
+import { snappyDecode, snappyEncode } from "./snappy.ts";
 
 export const codecNames = ["none", "gzip", "snappy", "lz4", "zstd"] as const;
 export type CodecName = (typeof codecNames)[number];
@@ -31,9 +30,9 @@ export function compress(codec: Codec, bytes: Uint8Array, level?: number): Uint8
     case 1:
       return gzipSync(bytes, level === undefined ? undefined : { level });
     case 2:
-      return snappyEncodeTwin(bytes);
+      return snappyEncode(bytes);
     case 3:
-      return lz4EncodeTwin(bytes);
+      return lz4Encode(bytes);
     case 4:
       return zstdCompressSync(bytes, level === undefined ? undefined : zstdLevel(level));
     default:
@@ -56,9 +55,9 @@ export function decompress(codec: Codec, bytes: Uint8Array, maxBytes: number, ma
     case 1:
       return native("gzip", () => gunzipSync(bytes, { maxOutputLength: maxBytes }));
     case 2:
-      return snappyDecodeTwin(bytes, maxBytes);
+      return snappyDecode(bytes, maxBytes);
     case 3:
-      return lz4DecodeTwin(bytes, maxBytes, magic < 2);
+      return lz4Decode(bytes, maxBytes, magic < 2);
     case 4:
       return native("zstd", () => zstdDecompressSync(bytes, { maxOutputLength: maxBytes }));
     default:

@@ -1,6 +1,7 @@
 /**
  * The face of the record walk: see `twins/walk.ts` for what it checks and finds.
  */
+import { type KernelInstance, kernelFor } from "./kernels.ts";
 import { fieldsPerRecord, type WalkOutput, type WalkSummary, walkTwin } from "./twins/walk.ts";
 
 export { fieldsPerRecord, type WalkOutput, type WalkSummary, walkFaults } from "./twins/walk.ts";
@@ -18,7 +19,11 @@ export function walkRecords(
   baseLow: number,
   dense: boolean,
 ): WalkSummary {
-  return walkTwin(bytes, start, end, count, baseHigh, baseLow, dense, undefined);
+  const kernel = kernelFor(end - start);
+  if (kernel === undefined) return walkTwin(bytes, start, end, count, baseHigh, baseLow, dense, undefined);
+  kernel.put(bytes.subarray(start, end), 0);
+  kernel.call.walk(kernel.arena, end - start, count, baseHigh, baseLow, dense ? 1 : 0, 0, 0);
+  return readSummary(kernel);
 }
 
 /** As `walkRecords`, and says where each record's parts are. `count` must not exceed `end - start` (a record takes 7 bytes or more). */
@@ -31,6 +36,35 @@ export function indexRecords(
   baseLow: number,
   dense: boolean,
 ): { summary: WalkSummary; output: WalkOutput } {
-  const output = { fields: new Int32Array(count * fieldsPerRecord), timestamps: new Float64Array(count) };
-  return { summary: walkTwin(bytes, start, end, count, baseHigh, baseLow, dense, output), output };
+  const length = end - start;
+  const fieldBytes = count * fieldsPerRecord * 4;
+  const outputBytes = fieldBytes + count * 8 + 16;
+  const kernel = kernelFor(length + outputBytes);
+  if (kernel === undefined) {
+    const output = { fields: new Int32Array(count * fieldsPerRecord), timestamps: new Float64Array(count) };
+    return { summary: walkTwin(bytes, start, end, count, baseHigh, baseLow, dense, output), output };
+  }
+  kernel.put(bytes.subarray(start, end), outputBytes);
+  const timestamps = (kernel.arena + length + 7) & ~7;
+  const fields = timestamps + count * 8;
+  kernel.call.walk(kernel.arena, length, count, baseHigh, baseLow, dense ? 1 : 0, fields, timestamps);
+  const memory = kernel.bytes.buffer;
+  const output = {
+    fields: new Int32Array(memory, fields, count * fieldsPerRecord).slice(),
+    timestamps: new Float64Array(memory, timestamps, count).slice(),
+  };
+  return { summary: readSummary(kernel), output };
+}
+
+function readSummary(kernel: KernelInstance): WalkSummary {
+  const at = kernel.call.summary();
+  const view = new DataView(kernel.bytes.buffer, at, 32);
+  return {
+    fault: view.getInt32(0, true),
+    faultRecord: view.getInt32(4, true),
+    maxTimestamp: view.getFloat64(16, true),
+    maxTimestampDelta: view.getInt32(8, true),
+    minTimestamp: view.getFloat64(24, true),
+    firstNullKey: view.getInt32(12, true),
+  };
 }
