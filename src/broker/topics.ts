@@ -43,9 +43,7 @@ export class Topics {
       const message = `Topic '${topic.name}' has no partition ${partition}.`;
       throw new KafkaError("UNKNOWN_TOPIC_OR_PARTITION", message);
     }
-    const log = this.logs.create(topic.name, partition);
-    log.config = this.settings(topic).log;
-    return log;
+    return this.logs.create(topic.name, partition, { topicId: topic.id, config: this.settings(topic).log });
   }
 
   /** Makes a topic that a client used before anybody created it (auto.create.topics.enable). */

@@ -24,13 +24,10 @@ function describe(name: string, partitionIndex: number, { catalog, topics }: Ser
     const activeProducers = topics
       .log(topic, partitionIndex)
       .producers()
-      .map((producer) => ({
-        producerId: BigInt(producer.producerId),
-        producerEpoch: producer.epoch,
-        lastSequence: producer.lastSequence,
-        lastTimestamp: BigInt(producer.lastTimestampMs),
-        coordinatorEpoch: -1,
-        currentTxnStartOffset: -1n,
+      .map(({ lastTimestamp, currentTxnStartOffset, ...producer }) => ({
+        ...producer,
+        lastTimestamp: BigInt(lastTimestamp),
+        currentTxnStartOffset: BigInt(currentTxnStartOffset),
       }));
     return { partitionIndex, errorCode: 0, errorMessage: null, activeProducers };
   } catch (error) {

@@ -27,7 +27,8 @@ export const listOffsets = handler<ListOffsetsRequest, ListOffsetsResponse>(2, (
           errorCode: 0,
           timestamp: BigInt(found.timestamp),
           offset: BigInt(found.offset),
-          leaderEpoch: found.leaderEpoch,
+          // The field came with version 4 (KIP-320).
+          leaderEpoch: context.apiVersion >= 4 ? found.leaderEpoch : -1,
         };
       } catch (error) {
         return { partitionIndex, errorCode: errorCodeOf(error), timestamp: -1n, offset: -1n, leaderEpoch: -1 };
