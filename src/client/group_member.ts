@@ -91,7 +91,7 @@ export class GroupMember {
     const { group, instanceId } = this.#options;
     if (this.memberId === "" || instanceId !== null) return;
     const members = [newMemberIdentity({ memberId: this.memberId })];
-    const body = newLeaveGroupRequest({ groupId: group, memberId: this.memberId, members });
+    const body = newLeaveGroupRequest({ groupId: group, members });
     const id = await this.#client.coordinator(group);
     await this.#client.requestOf(id, apiKeys.LeaveGroup, body, { minVersion: 3, maxVersion: 5, timeoutMs: 5_000 });
     this.memberId = "";

@@ -102,10 +102,13 @@ export class Producer {
   }
 
   async #initProducerId(): Promise<{ producerId: bigint; producerEpoch: number }> {
-    const body = newInitProducerIdRequest({ transactionTimeoutMs: 60_000 });
-    const answer = await this.#client.request(apiKeys.InitProducerId, body, { maxVersion: 4 });
-    check(answer.errorCode, "a producer id");
-    return { producerId: answer.producerId, producerEpoch: answer.producerEpoch };
+    const body = newInitProducerIdRequest({ transactionalId: null, transactionTimeoutMs: 60_000 });
+    for (let attempt = 0; ; attempt++) {
+      const answer = await this.#client.request(apiKeys.InitProducerId, body, { maxVersion: 4 });
+      if (answer.errorCode === 0) return { producerId: answer.producerId, producerEpoch: answer.producerEpoch };
+      if (!isRetriable(answer.errorCode) || attempt >= 100) check(answer.errorCode, "a producer id");
+      await this.#client.pause(100);
+    }
   }
 
   async #sendBatch(
