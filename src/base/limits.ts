@@ -55,6 +55,8 @@ export const limits = {
   diskReserveBytes: 64 * 1024 * 1024,
   /** Pause between attempts to use a partition whose disk failed, in milliseconds. */
   storageRetryMs: 1_000,
+  /** Refused records that one Produce answer names for a batch; the message says how many there are. */
+  recordErrorsMax: 100,
   /** Depth of nesting of one JSON value. */
   jsonDepthMax: 500,
   /** Largest body of one HTTP request, in bytes. */

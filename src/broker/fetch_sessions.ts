@@ -148,7 +148,7 @@ export class FetchSessions {
   }
 
   private create(usesTopicIds: boolean, wishes: PartitionWish[], results: readonly PartitionResult[]): number {
-    if (wishes.length === 0 || this.partitionCount + wishes.length > this.partitionsMax) return noSession;
+    if (this.partitionCount + wishes.length > this.partitionsMax) return noSession;
     if (this.sessions.size >= this.sessionsMax) {
       const oldest: Session | undefined = this.sessions.values().next().value;
       if (!oldest || this.nowMs() - oldest.lastUsedMs <= evictionMs) return noSession;
