@@ -385,14 +385,12 @@ class MessageEmitter {
     const known = struct.fields
       .filter((field) => within(field.taggedVersions, possible) !== false)
       .sort((a, b) => a.tag - b.tag);
-    if (known.length === 0) {
-      const refuse = [
-        "if (value.unknownTaggedFields !== undefined && value.unknownTaggedFields.length > 0) {",
-        `  throw new ProtocolError(\`${struct.name} has no tagged fields in version \${version}\`);`,
-        "}",
-      ];
-      return when(flexible, ["w.unknownTags(value.unknownTaggedFields);"], refuse);
-    }
+    const refuse = [
+      "if (value.unknownTaggedFields !== undefined && value.unknownTaggedFields.length > 0) {",
+      `  throw new ProtocolError(\`${struct.name} has no tagged fields in version \${version}\`);`,
+      "}",
+    ];
+    if (known.length === 0) return when(flexible, ["w.unknownTags(value.unknownTaggedFields);"], refuse);
     const lines: string[] = [
       "let tags = value.unknownTaggedFields === undefined ? 0 : value.unknownTaggedFields.length;",
     ];
@@ -416,7 +414,7 @@ class MessageEmitter {
       after = field.tag;
     }
     lines.push(`w.unknownTagsBetween(value.unknownTaggedFields, ${after}, Number.POSITIVE_INFINITY);`);
-    return when(flexible, lines);
+    return when(flexible, lines, refuse);
   }
 
   // Arrays.

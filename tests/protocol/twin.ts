@@ -96,6 +96,18 @@ export class Twin {
     return value;
   }
 
+  /** A value whose fields mostly hold their defaults. */
+  sparse(random: Random, version: number, struct = this.message.name): Value {
+    const value = this.random(random, version, false, struct, 1);
+    for (const field of this.fields(struct)) {
+      if (random(4) > 0) value[field.name] = this.defaultOf(field);
+      else if (field.type.startsWith("[]") && /[A-Z]/.test(field.type) && value[field.name] !== null) {
+        value[field.name] = [this.sparse(random, version, field.type.slice(2))];
+      }
+    }
+    return value;
+  }
+
   write(value: Value, version: number): Uint8Array {
     const out: number[] = [];
     this.writeStruct(out, this.message.name, value, version);

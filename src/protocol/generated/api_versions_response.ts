@@ -107,6 +107,10 @@ export function writeApiVersionsResponse(w: Writer, value: ApiVersionsResponse, 
       w.closeTag(mark);
     }
     w.unknownTagsBetween(value.unknownTaggedFields, 3, Number.POSITIVE_INFINITY);
+  } else {
+    if (value.unknownTaggedFields !== undefined && value.unknownTaggedFields.length > 0) {
+      throw new ProtocolError(`ApiVersionsResponse has no tagged fields in version ${version}`);
+    }
   }
 }
 

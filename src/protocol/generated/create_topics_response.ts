@@ -144,6 +144,10 @@ function writeCreatableTopicResult(w: Writer, value: CreatableTopicResult, versi
       w.closeTag(mark);
     }
     w.unknownTagsBetween(value.unknownTaggedFields, 0, Number.POSITIVE_INFINITY);
+  } else {
+    if (value.unknownTaggedFields !== undefined && value.unknownTaggedFields.length > 0) {
+      throw new ProtocolError(`CreatableTopicResult has no tagged fields in version ${version}`);
+    }
   }
 }
 

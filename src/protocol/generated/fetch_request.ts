@@ -136,6 +136,10 @@ export function writeFetchRequest(w: Writer, value: FetchRequest, version: numbe
       w.closeTag(mark);
     }
     w.unknownTagsBetween(value.unknownTaggedFields, 1, Number.POSITIVE_INFINITY);
+  } else {
+    if (value.unknownTaggedFields !== undefined && value.unknownTaggedFields.length > 0) {
+      throw new ProtocolError(`FetchRequest has no tagged fields in version ${version}`);
+    }
   }
 }
 
@@ -364,6 +368,10 @@ function writeFetchPartition(w: Writer, value: FetchPartition, version: number):
       w.closeTag(mark);
     }
     w.unknownTagsBetween(value.unknownTaggedFields, 1, Number.POSITIVE_INFINITY);
+  } else {
+    if (value.unknownTaggedFields !== undefined && value.unknownTaggedFields.length > 0) {
+      throw new ProtocolError(`FetchPartition has no tagged fields in version ${version}`);
+    }
   }
 }
 

@@ -88,6 +88,10 @@ export function writeFetchResponse(w: Writer, value: FetchResponse, version: num
       w.closeTag(mark);
     }
     w.unknownTagsBetween(value.unknownTaggedFields, 0, Number.POSITIVE_INFINITY);
+  } else {
+    if (value.unknownTaggedFields !== undefined && value.unknownTaggedFields.length > 0) {
+      throw new ProtocolError(`FetchResponse has no tagged fields in version ${version}`);
+    }
   }
 }
 
@@ -304,6 +308,10 @@ function writePartitionData(w: Writer, value: PartitionData, version: number): v
       w.closeTag(mark);
     }
     w.unknownTagsBetween(value.unknownTaggedFields, 2, Number.POSITIVE_INFINITY);
+  } else {
+    if (value.unknownTaggedFields !== undefined && value.unknownTaggedFields.length > 0) {
+      throw new ProtocolError(`PartitionData has no tagged fields in version ${version}`);
+    }
   }
 }
 

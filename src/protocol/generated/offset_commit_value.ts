@@ -80,5 +80,9 @@ export function writeOffsetCommitValue(w: Writer, value: OffsetCommitValue, vers
       w.closeTag(mark);
     }
     w.unknownTagsBetween(value.unknownTaggedFields, 0, Number.POSITIVE_INFINITY);
+  } else {
+    if (value.unknownTaggedFields !== undefined && value.unknownTaggedFields.length > 0) {
+      throw new ProtocolError(`OffsetCommitValue has no tagged fields in version ${version}`);
+    }
   }
 }

@@ -72,6 +72,10 @@ export function writeProduceResponse(w: Writer, value: ProduceResponse, version:
       w.closeTag(mark);
     }
     w.unknownTagsBetween(value.unknownTaggedFields, 0, Number.POSITIVE_INFINITY);
+  } else {
+    if (value.unknownTaggedFields !== undefined && value.unknownTaggedFields.length > 0) {
+      throw new ProtocolError(`ProduceResponse has no tagged fields in version ${version}`);
+    }
   }
 }
 
@@ -254,6 +258,10 @@ function writePartitionProduceResponse(w: Writer, value: PartitionProduceRespons
       w.closeTag(mark);
     }
     w.unknownTagsBetween(value.unknownTaggedFields, 0, Number.POSITIVE_INFINITY);
+  } else {
+    if (value.unknownTaggedFields !== undefined && value.unknownTaggedFields.length > 0) {
+      throw new ProtocolError(`PartitionProduceResponse has no tagged fields in version ${version}`);
+    }
   }
 }
 

@@ -141,6 +141,10 @@ export function writeTransactionLogValue(w: Writer, value: TransactionLogValue, 
       w.closeTag(mark);
     }
     w.unknownTagsBetween(value.unknownTaggedFields, 3, Number.POSITIVE_INFINITY);
+  } else {
+    if (value.unknownTaggedFields !== undefined && value.unknownTaggedFields.length > 0) {
+      throw new ProtocolError(`TransactionLogValue has no tagged fields in version ${version}`);
+    }
   }
 }
 
