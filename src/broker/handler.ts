@@ -33,6 +33,8 @@ export interface Services {
   topics: Topics;
   groups: GroupCoordinator;
   producerIds: ProducerIds;
+  /** The node's values of Kafka's broker settings, where they are not the defaults. */
+  brokerConfigs: ReadonlyMap<string, string>;
   /** What typed and raw tables ask of produces. */
   tables: TableGate;
 }

@@ -11,7 +11,8 @@ import type { LogStore, PartitionLog } from "../log/log_store.ts";
 export class Topics {
   private readonly catalog: Catalog;
   private readonly logs: LogStore;
-  private readonly defaults: ReadonlyMap<string, string>;
+  /** The node's own defaults of topic configs, by Kafka's names. */
+  readonly defaults: ReadonlyMap<string, string>;
   /** Entries are never changed, so what follows from one is worked out once. */
   private readonly known = new WeakMap<TopicEntry, TopicSettings>();
 

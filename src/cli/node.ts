@@ -9,6 +9,7 @@ import { Broker } from "../broker/broker.ts";
 import type { Services } from "../broker/handler.ts";
 import { ProducerIds } from "../broker/producer_ids.ts";
 import { Topics } from "../broker/topics.ts";
+import { brokerNamesOfTopicDefaults } from "../catalog/broker_configs.ts";
 import { Catalog } from "../catalog/catalog.ts";
 import { GroupCoordinator } from "../groups/coordinator.ts";
 import { MemoryOffsetsLog } from "../groups/offsets_log.ts";
@@ -43,6 +44,7 @@ export async function startNode(config: NodeConfig, logger: Logger): Promise<Run
     logs,
     topics,
     groups: GroupCoordinator.open({ log: new MemoryOffsetsLog(), clock, logger }),
+    brokerConfigs: brokerNamesOfTopicDefaults(topics.defaults),
     producerIds: new ProducerIds(catalog),
     tables: {
       ingest() {

@@ -29,9 +29,12 @@ export const createTopics = handler<CreateTopicsRequest, CreateTopicsResponse>(1
 });
 
 async function create(asked: Asked, validateOnly: boolean, { services }: RequestContext): Promise<Result> {
-  const { catalog, config } = services;
+  const { catalog, config, topics } = services;
   const partitions = partitionCount(asked, config.numPartitions, config.nodeId);
-  const configs = validateTopicConfigs(asked.configs.map(({ name, value }) => [name, value] as const));
+  const configs = validateTopicConfigs(
+    asked.configs.map(({ name, value }) => [name, value] as const),
+    topics.defaults,
+  );
   const topic = { name: asked.name, partitions, configs };
   const fault = catalog.creationFault(topic);
   if (fault) throw fault;
@@ -44,13 +47,15 @@ async function create(asked: Asked, validateOnly: boolean, { services }: Request
     topicConfigErrorCode: 0,
     numPartitions: partitions,
     replicationFactor: 1,
-    configs: describeTopicConfigs(configs, null).map(({ name, value, readOnly, configSource, isSensitive }) => ({
-      name,
-      value,
-      readOnly,
-      configSource,
-      isSensitive,
-    })),
+    configs: describeTopicConfigs(configs, null, { defaults: topics.defaults }).map(
+      ({ name, value, readOnly, configSource, isSensitive }) => ({
+        name,
+        value,
+        readOnly,
+        configSource,
+        isSensitive,
+      }),
+    ),
   };
 }
 

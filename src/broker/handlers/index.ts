@@ -1,16 +1,20 @@
 /** All handlers; a test checks that they are exactly the APIs that protocol/apis.ts advertises. */
 import type { Handler } from "../handler.ts";
+import { alterConfigs } from "./alter_configs.ts";
 import { apiVersions } from "./api_versions.ts";
 import { createPartitions } from "./create_partitions.ts";
 import { createTopics } from "./create_topics.ts";
 import { deleteRecords } from "./delete_records.ts";
 import { deleteTopics } from "./delete_topics.ts";
 import { describeCluster } from "./describe_cluster.ts";
+import { describeConfigs } from "./describe_configs.ts";
 import { describeLogDirs } from "./describe_log_dirs.ts";
 import { describeProducers } from "./describe_producers.ts";
 import { describeTopicPartitions } from "./describe_topic_partitions.ts";
 import { fetch } from "./fetch.ts";
+import { findCoordinator } from "./find_coordinator.ts";
 import { groupHandlers } from "./groups/index.ts";
+import { incrementalAlterConfigs } from "./incremental_alter_configs.ts";
 import { initProducerId } from "./init_producer_id.ts";
 import { listConfigResources } from "./list_config_resources.ts";
 import { listOffsets } from "./list_offsets.ts";
@@ -36,5 +40,9 @@ export const handlers: Handler<any, any>[] = [
   describeProducers,
   listConfigResources,
   describeTopicPartitions,
+  describeConfigs,
+  alterConfigs,
+  incrementalAlterConfigs,
+  findCoordinator,
   ...groupHandlers,
 ];
