@@ -5,6 +5,7 @@
  */
 import { systemClock } from "../base/clock.ts";
 import type { Logger } from "../base/log.ts";
+import { latencyBounds, MetricsRegistry } from "../base/metrics.ts";
 import { Broker } from "../broker/broker.ts";
 import type { Services } from "../broker/handler.ts";
 import { ProducerIds } from "../broker/producer_ids.ts";
@@ -16,6 +17,7 @@ import { MemoryOffsetsLog } from "../groups/offsets_log.ts";
 import { LogStore } from "../log/log_store.ts";
 import { lockDirectory } from "../platform/lock.ts";
 import { nodeDisk } from "../platform/node_disk.ts";
+import { servedApis } from "../protocol/apis.ts";
 import type { NodeConfig } from "./options.ts";
 import type { RunningNode } from "./serve.ts";
 
@@ -23,13 +25,25 @@ import type { RunningNode } from "./serve.ts";
 const nodeId = 1;
 
 export async function startNode(config: NodeConfig, logger: Logger): Promise<RunningNode> {
-  const clock = systemClock;
   const disk = nodeDisk();
   disk.makeDirectory(config.lake);
   const lock = lockDirectory(config.lake);
+  try {
+    return await startLocked(config, logger, () => lock.release());
+  } catch (error) {
+    lock.release();
+    throw error;
+  }
+}
+
+async function startLocked(config: NodeConfig, logger: Logger, unlock: () => void): Promise<RunningNode> {
+  const clock = systemClock;
+  const disk = nodeDisk();
   const catalog = await Catalog.open(disk, `${config.lake}/catalog`, clock, logger);
   const logs = LogStore.open(disk, `${config.lake}/log`, { durability: config.durability, clock, logger });
+  for (const name of logs.unclaimedTopics()) if (!catalog.topic(name)) logs.deleteTopic(name);
   const topics = new Topics(catalog, logs, new Map([["retention.ms", String(config.retainSecs * 1000)]]));
+  const metrics = new MetricsRegistry();
   const services: Services = {
     config: {
       nodeId,
@@ -44,24 +58,45 @@ export async function startNode(config: NodeConfig, logger: Logger): Promise<Run
     logs,
     topics,
     groups: GroupCoordinator.open({ log: new MemoryOffsetsLog(), clock, logger }),
-    brokerConfigs: brokerNamesOfTopicDefaults(topics.defaults),
     producerIds: new ProducerIds(catalog),
+    brokerConfigs: brokerNamesOfTopicDefaults(topics.defaults),
     tables: {
       ingest() {
         throw new Error("no tables yet");
       },
     },
   };
-  const broker = new Broker(services);
+  const broker = new Broker(services, requestObserver(metrics));
   await broker.start(config.kafka.host, config.kafka.port);
   return {
     kafkaAddress: { host: config.kafka.host, port: broker.port },
     httpAddress: config.http,
     async close() {
       await broker.stop(config.shutdownTimeoutMs);
+      await services.groups.close();
       await logs.close();
       catalog.close();
-      lock.release();
+      unlock();
     },
+  };
+}
+
+/** Latency and bytes of Kafka requests, by API name. */
+function requestObserver(metrics: MetricsRegistry) {
+  const help = "Time from a request's arrival to its answer.";
+  const latency = metrics.histogramFamily("rowlog_kafka_request_latency_seconds", help, ["request"], latencyBounds);
+  const received = metrics.counterFamily("rowlog_request_bytes_total", "Bytes of Kafka requests.", ["request"]);
+  const sent = metrics.counterFamily("rowlog_response_bytes_total", "Bytes of Kafka answers.", ["request"]);
+  const series = new Map(
+    servedApis.map(({ key, name }) => [
+      key as number,
+      { latency: latency.with(name), received: received.with(name), sent: sent.with(name) },
+    ]),
+  );
+  return (apiKey: number, seconds: number, requestBytes: number, answerBytes: number) => {
+    const one = series.get(apiKey)!;
+    one.latency.observe(seconds);
+    one.received.add(requestBytes);
+    one.sent.add(answerBytes);
   };
 }
