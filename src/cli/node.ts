@@ -4,8 +4,10 @@
  * Invariant: the lake's lock is held from before the first file is read until after the last one is closed.
  */
 import { systemClock } from "../base/clock.ts";
+import { limits } from "../base/limits.ts";
 import type { Logger } from "../base/log.ts";
 import { latencyBounds, MetricsRegistry } from "../base/metrics.ts";
+import { SqlError } from "../base/sql_error.ts";
 import { Broker } from "../broker/broker.ts";
 import type { Services } from "../broker/handler.ts";
 import { ProducerIds } from "../broker/producer_ids.ts";
@@ -14,12 +16,20 @@ import { brokerNamesOfTopicDefaults } from "../catalog/broker_configs.ts";
 import { Catalog } from "../catalog/catalog.ts";
 import { GroupCoordinator } from "../groups/coordinator.ts";
 import { MemoryOffsetsLog } from "../groups/offsets_log.ts";
+import { createHttpApp } from "../http/app.ts";
+import { watchEventLoop } from "../http/metrics_collectors.ts";
+import { nodeGroups } from "../http/node_groups.ts";
+import { nodeTables } from "../http/node_tables.ts";
+import { nodeTopics } from "../http/node_topics.ts";
 import { LogStore } from "../log/log_store.ts";
+import { serveHttp } from "../platform/http_server.ts";
 import { lockDirectory } from "../platform/lock.ts";
 import { nodeDisk } from "../platform/node_disk.ts";
 import { servedApis } from "../protocol/apis.ts";
+import { showAddress } from "./option_types.ts";
 import type { NodeConfig } from "./options.ts";
 import type { RunningNode } from "./serve.ts";
+import { version } from "./version.ts";
 
 /** This node's id: Kafka's tools and the peers' test suites expect a lone broker to be 1. */
 const nodeId = 1;
@@ -68,11 +78,40 @@ async function startLocked(config: NodeConfig, logger: Logger, unlock: () => voi
   };
   const broker = new Broker(services, requestObserver(metrics));
   await broker.start(config.kafka.host, config.kafka.port);
+  const kafkaAddress = { host: config.kafka.host, port: broker.port };
+  const app = createHttpApp(
+    {
+      node: {
+        version,
+        clusterId: catalog.clusterId,
+        kafkaAddress: showAddress(config.kafkaAdvertise ?? kafkaAddress),
+        startedAtMs: clock.nowMs(),
+      },
+      sql: {
+        execute() {
+          throw new SqlError("0A000", "SQL is not available");
+        },
+      },
+      topics: nodeTopics(services),
+      tables: nodeTables(catalog),
+      groups: nodeGroups(services),
+      metrics,
+      notReady: () => [],
+      storage: () => {
+        const { free, total } = disk.freeBytes(config.lake);
+        return { freeBytes: free, totalBytes: total };
+      },
+    },
+    logger,
+  );
+  const http = serveHttp({ ...config.http, fetch: app.fetch, bodyBytesMax: limits.httpBodyBytesMax });
+  const unwatch = watchEventLoop(metrics);
   return {
-    kafkaAddress: { host: config.kafka.host, port: broker.port },
-    httpAddress: config.http,
+    kafkaAddress,
+    httpAddress: { host: config.http.host, port: http.port },
     async close() {
-      await broker.stop(config.shutdownTimeoutMs);
+      unwatch();
+      await Promise.all([http.stop(config.shutdownTimeoutMs), broker.stop(config.shutdownTimeoutMs)]);
       await services.groups.close();
       await logs.close();
       catalog.close();
@@ -96,7 +135,7 @@ function requestObserver(metrics: MetricsRegistry) {
   return (apiKey: number, seconds: number, requestBytes: number, answerBytes: number) => {
     const one = series.get(apiKey)!;
     one.latency.observe(seconds);
-    one.received.add(requestBytes);
-    one.sent.add(answerBytes);
+    one.received.inc(requestBytes);
+    one.sent.inc(answerBytes);
   };
 }
