@@ -2,10 +2,12 @@
  * The compression codecs of Kafka's record batches, by their number in the batch attributes.
  * Invariant: `decompress` never returns, and never allocates for output, more than `maxBytes`.
  */
+import { Buffer } from "node:buffer";
 import { constants, gunzipSync, gzipSync, zstdCompressSync, zstdDecompressSync } from "node:zlib";
 import { CodecError } from "./codec_error.ts";
 import { lz4Decode, lz4Encode } from "./lz4.ts";
 import { snappyDecode, snappyEncode } from "./snappy.ts";
+import { zstdFrames } from "./zstd_frames.ts";
 
 export const codecNames = ["none", "gzip", "snappy", "lz4", "zstd"] as const;
 export type CodecName = (typeof codecNames)[number];
@@ -59,10 +61,22 @@ export function decompress(codec: Codec, bytes: Uint8Array, maxBytes: number, ma
     case 3:
       return lz4Decode(bytes, maxBytes, magic < 2);
     case 4:
-      return native("zstd", () => zstdDecompressSync(bytes, { maxOutputLength: maxBytes }));
+      return zstdDecode(bytes, maxBytes);
     default:
       throw new CodecError("unsupported", `there is no compression codec ${codec}`);
   }
+}
+
+function zstdDecode(bytes: Uint8Array, maxBytes: number): Uint8Array {
+  const parts: Uint8Array[] = [];
+  let left = maxBytes;
+  for (const frame of zstdFrames(bytes)) {
+    const part = native("zstd", () => zstdDecompressSync(frame, { maxOutputLength: Math.max(left, 1) }));
+    left -= part.length;
+    if (left < 0) throw new CodecError("too_large", `zstd: the decompressed data is larger than ${maxBytes} bytes`);
+    parts.push(part);
+  }
+  return parts.length === 1 ? parts[0]! : Buffer.concat(parts);
 }
 
 /** Runs one of the runtime's own decoders and says its failures in our words. */
