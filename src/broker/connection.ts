@@ -31,6 +31,9 @@ interface Slot {
   answer: Uint8Array[] | undefined;
 }
 
+/** How long a connection that we have ended waits for the peer's end, in milliseconds. */
+const lingerMs = 1_000;
+
 /** Answers up to this size are gathered into one write. */
 const gatherBytesMax = 64 * 1024;
 
@@ -51,6 +54,7 @@ export class Connection implements TcpPeer {
   private paused = false;
   private halfClosed = false;
   private closing = false;
+  private ending = false;
   private gone = false;
   private readonly closeListeners = new Set<() => void>();
   /** Monotonic milliseconds of the last request or answer; the owner's sweep closes idle connections by it. */
@@ -255,6 +259,10 @@ export class Connection implements TcpPeer {
   }
 
   private endWhenIdle(): void {
-    if ((this.halfClosed || this.closing) && !this.gone && this.isIdle) this.tcp.end();
+    if (!(this.halfClosed || this.closing) || this.gone || this.ending || !this.isIdle) return;
+    this.ending = true;
+    this.tcp.end();
+    // A peer that never closes its side must not keep the connection.
+    setTimeout(() => this.terminate(), lingerMs).unref?.();
   }
 }

@@ -7,6 +7,7 @@ import type { Logger } from "../base/log.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import type { GroupCoordinator } from "../groups/coordinator.ts";
 import type { LogStore } from "../log/log_store.ts";
+import type { FetchSessions } from "./fetch_sessions.ts";
 import type { ProducerIds } from "./producer_ids.ts";
 import type { TableGate } from "./table_gate.ts";
 import type { Topics } from "./topics.ts";
@@ -32,6 +33,7 @@ export interface Services {
   logs: LogStore;
   topics: Topics;
   groups: GroupCoordinator;
+  fetchSessions: FetchSessions;
   producerIds: ProducerIds;
   /** The node's values of Kafka's broker settings, where they are not the defaults. */
   brokerConfigs: ReadonlyMap<string, string>;

@@ -9,6 +9,7 @@ import type { Logger } from "../base/log.ts";
 import { latencyBounds, MetricsRegistry } from "../base/metrics.ts";
 import { SqlError } from "../base/sql_error.ts";
 import { Broker } from "../broker/broker.ts";
+import { FetchSessions } from "../broker/fetch_sessions.ts";
 import type { Services } from "../broker/handler.ts";
 import { ProducerIds } from "../broker/producer_ids.ts";
 import { Topics } from "../broker/topics.ts";
@@ -68,6 +69,7 @@ async function startLocked(config: NodeConfig, logger: Logger, unlock: () => voi
     logs,
     topics,
     groups: GroupCoordinator.open({ log: new MemoryOffsetsLog(), clock, logger }),
+    fetchSessions: new FetchSessions({ nowMs: () => clock.monotonicMs() }),
     producerIds: new ProducerIds(catalog),
     brokerConfigs: brokerNamesOfTopicDefaults(topics.defaults),
     tables: {
