@@ -31,6 +31,8 @@ export const limits = {
   groupMembersMax: 10_000,
   /** Bytes of one member's metadata, all its protocols together. */
   groupMemberBytesMax: 1_048_576,
+  /** Bytes by which a partition of `__consumer_offsets` grows, at least, before it is compacted. */
+  offsetsLogGrowthBytesMax: 1_048_576,
   /** Topics of a lake. */
   topicsMax: 200_000,
   /** Partitions of one topic. */
@@ -53,10 +55,29 @@ export const limits = {
   producersPerPartitionMax: 20_000,
   /** Free space in bytes below which produces are refused (at most a twentieth of the file system). */
   diskReserveBytes: 64 * 1024 * 1024,
+  /** Bytes behind a bad batch that a recovery searches for good ones, to tell a torn end from damage. */
+  recoverySearchBytesMax: 8 * 1024 * 1024,
+  /** Log bytes before a snapshot that are looked through for the last batches of its producers. */
+  producerHistoryBytesMax: 8 * 1024 * 1024,
+  /** Pause between two checkpoints of the logs, in milliseconds. */
+  logCheckpointMs: 60_000,
+  /** Pause between two rounds of retention, in milliseconds (Kafka's log.retention.check.interval.ms is 300,000). */
+  logRetentionCheckMs: 60_000,
+  /** Time after which an idle producer is forgotten, in milliseconds (Kafka's producer.id.expiration.ms). */
+  producerExpirationMs: 86_400_000,
   /** Pause between attempts to use a partition whose disk failed, in milliseconds. */
   storageRetryMs: 1_000,
   /** Refused records that one Produce answer names for a batch; the message says how many there are. */
   recordErrorsMax: 100,
+  /** Decoded rows of one table partition that wait for DuckDB, in bytes; what does not fit is read from the log later. */
+  applierQueueBytesMax: 16 * 1024 * 1024,
+  /** Rows that one transaction of the applier takes, in bytes of their columns; the batch that reaches it is the last. */
+  applyBytesMax: 16 * 1024 * 1024,
+  /** Bytes of log that the applier reads at once when it catches up. */
+  applierReadBytesMax: 1024 * 1024,
+  /** Shortest and longest pause before rows that could not be applied are tried again, in milliseconds. */
+  applierRetryMsMin: 50,
+  applierRetryMsMax: 5_000,
   /** Depth of nesting of one JSON value. */
   jsonDepthMax: 500,
   /** Largest body of one HTTP request, in bytes. */

@@ -38,6 +38,7 @@ export class Group extends GroupCore {
     const refuse = (error: KafkaErrorName, id = memberId) => this.outbox.answerJoin(ticket, refusedJoin(error, id));
     if (!this.accepts(memberId)) {
       membership.remove(memberId);
+      this.outbox.stopTimer(`member:${memberId}`);
       refuse("GROUP_MAX_SIZE_REACHED", "");
     } else if (this.state === "Dead") refuse("COORDINATOR_NOT_AVAILABLE");
     else if (!this.supports(input)) refuse("INCONSISTENT_GROUP_PROTOCOL");

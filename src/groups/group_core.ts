@@ -183,9 +183,9 @@ export class GroupCore {
   protected load(snapshot: GroupSnapshot): void {
     const { membership } = this;
     for (const { subscription, ...stored } of snapshot.members) {
-      const protocols = [{ name: snapshot.protocol ?? "", metadata: subscription.slice() }];
+      const protocols = [{ name: snapshot.protocol ?? "", metadata: subscription }];
       const idle = { isNew: false, joinTicket: undefined, syncTicket: undefined };
-      membership.add({ ...stored, ...idle, assignment: stored.assignment.slice(), protocols });
+      membership.add({ ...stored, ...idle, protocols });
     }
     if (snapshot.leader !== null && membership.members.has(snapshot.leader)) membership.leaderId = snapshot.leader;
     membership.protocolType = snapshot.protocolType === "" ? undefined : snapshot.protocolType;

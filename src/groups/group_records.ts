@@ -133,8 +133,9 @@ function readSnapshot(bytes: Uint8Array): GroupSnapshot {
       clientHost: member.clientHost,
       sessionTimeoutMs: member.sessionTimeout,
       rebalanceTimeoutMs: member.rebalanceTimeout === -1 ? member.sessionTimeout : member.rebalanceTimeout,
-      subscription: member.subscription,
-      assignment: member.assignment,
+      // Copies: a view would keep the whole piece of the log that was read.
+      subscription: member.subscription.slice(),
+      assignment: member.assignment.slice(),
     })),
   };
 }

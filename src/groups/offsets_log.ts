@@ -11,12 +11,16 @@ export interface OffsetsLog {
   /** Partitions of the topic; fixed for the life of a lake, since a group's partition follows from it. */
   readonly partitionCount: number;
   /**
-   * Appends all or nothing, in the order of the calls. Resolves once durable; rejects with a KafkaError
-   * (KAFKA_STORAGE_ERROR, MESSAGE_TOO_LARGE) otherwise.
+   * Appends in the order of the calls. Resolves once all is durable; rejects with a KafkaError (KAFKA_STORAGE_ERROR,
+   * MESSAGE_TOO_LARGE) when some of it is not.
    */
   append(partition: number, records: readonly KeyedRecord[]): Promise<void>;
   /** Visits every durable record of a partition in order. */
   replay(partition: number, visit: (record: KeyedRecord) => void): void;
+  /** Whether so much was appended that it is time to `compact`. */
+  isLong(partition: number): boolean;
+  /** Appends records that say all that is still true, then drops everything before them. */
+  compact(partition: number, records: readonly KeyedRecord[]): Promise<void>;
 }
 
 /** Kafka's choice of a group's partition: Java's hash of the id, made positive, modulo the partitions. */
@@ -31,8 +35,11 @@ export class MemoryOffsetsLog implements OffsetsLog {
   readonly partitionCount: number;
   readonly partitions: KeyedRecord[][];
 
-  constructor(partitionCount = 4) {
+  private readonly recordsMax: number;
+
+  constructor(partitionCount = 4, recordsMax = 100_000) {
     this.partitionCount = partitionCount;
+    this.recordsMax = recordsMax;
     this.partitions = Array.from({ length: partitionCount }, () => []);
   }
 
@@ -42,5 +49,13 @@ export class MemoryOffsetsLog implements OffsetsLog {
 
   replay(partition: number, visit: (record: KeyedRecord) => void): void {
     for (const record of this.partitions[partition]!) visit(record);
+  }
+
+  isLong(partition: number): boolean {
+    return this.partitions[partition]!.length > this.recordsMax;
+  }
+
+  async compact(partition: number, records: readonly KeyedRecord[]): Promise<void> {
+    this.partitions[partition] = [...records];
   }
 }

@@ -31,6 +31,8 @@ export interface GroupEntry {
   readonly group: Group;
   readonly offsets: GroupOffsets;
   readonly timers: Map<TimerName, Timer>;
+  /** What the log says of the group; undefined when it only has its offsets. */
+  stored: GroupSnapshot | undefined;
 }
 
 /** An offset to write; undefined deletes. */
@@ -49,6 +51,7 @@ export class Registry {
   private readonly syncs = new Map<number, (answer: SyncAnswer) => void>();
   /** Per partition of the log: settles when everything appended so far is durable or has failed. */
   private readonly lastWrites = new Map<number, Promise<void>>();
+  private readonly compacting = new Set<number>();
   private ticketsMade = 0;
   private expiryTimer: Timer | undefined;
   private crowdedSince = Number.NEGATIVE_INFINITY;
@@ -85,7 +88,7 @@ export class Registry {
   }
 
   private put(group: Group, offsets = new GroupOffsets()): GroupEntry {
-    const entry: GroupEntry = { group, offsets, timers: new Map() };
+    const entry: GroupEntry = { group, offsets, timers: new Map(), stored: undefined };
     this.groups.set(group.groupId, entry);
     return entry;
   }
@@ -162,16 +165,23 @@ export class Registry {
       entry.group.stored(storeId, error);
       this.run(entry);
     };
-    this.append(entry.group.groupId, [groupRecord(entry.group.groupId, snapshot)]).then(
+    this.write(entry, snapshot).then(
       () => settle(),
-      (error: unknown) => {
-        this.parts.logger.error("could not store a consumer group", {
-          group: entry.group.groupId,
-          error: String(error),
-        });
-        settle(clientError(error));
-      },
+      (error: unknown) => settle(clientError(error)),
     );
+  }
+
+  private async write(entry: GroupEntry, snapshot: GroupSnapshot): Promise<void> {
+    const { groupId } = entry.group;
+    const before = entry.stored;
+    entry.stored = snapshot;
+    try {
+      await this.append(groupId, [groupRecord(groupId, snapshot)]);
+    } catch (error) {
+      if (entry.stored === snapshot) entry.stored = before;
+      this.parts.logger.error("could not store a consumer group", { group: groupId, error: String(error) });
+      throw error;
+    }
   }
 
   // ---- Writing
@@ -185,9 +195,32 @@ export class Registry {
     } catch (error) {
       done = Promise.reject(error);
     }
-    const settled = done.then(undefined, () => undefined);
+    const settled = done.then(
+      () => this.compactIfLong(partition),
+      () => undefined,
+    );
     this.lastWrites.set(partition, settled);
     return done;
+  }
+
+  /** Compaction: whatever of the partition is still true is appended again, and what was before is dropped. */
+  private compactIfLong(partition: number): void {
+    if (this.compacting.has(partition) || !this.parts.log.isLong(partition)) return;
+    const records: KeyedRecord[] = [];
+    for (const { group, offsets, stored } of this.groups.values()) {
+      const { groupId } = group;
+      if (partitionOfGroup(groupId, this.parts.log.partitionCount) !== partition) continue;
+      if (stored) records.push(groupRecord(groupId, stored));
+      for (const { topic, partitions } of offsets.writtenTopics())
+        for (const one of partitions) records.push(offsetRecord(groupId, topic, one.partition, one.committed));
+    }
+    this.compacting.add(partition);
+    this.parts.log
+      .compact(partition, records)
+      .catch((error: unknown) => {
+        this.parts.logger.warn("could not compact __consumer_offsets", { partition, error: String(error) });
+      })
+      .finally(() => this.compacting.delete(partition));
   }
 
   /** Resolves when everything that was written for this group so far is durable or has failed. */
@@ -215,10 +248,7 @@ export class Registry {
 
   /** Makes an empty group known to the log, so that it survives a restart. Not waited for: it holds nothing yet. */
   storeNew(entry: GroupEntry): void {
-    const { groupId } = entry.group;
-    this.append(groupId, [groupRecord(groupId, entry.group.snapshot())]).catch((error: unknown) => {
-      this.parts.logger.warn("could not store a new consumer group", { group: groupId, error: String(error) });
-    });
+    this.write(entry, { ...simple, stateTimestampMs: entry.group.stateTimestampMs }).catch(() => undefined);
   }
 
   /** Deletes a group with its offsets. Whoever waits in it is answered. If the write fails, the group is back. */
@@ -238,7 +268,9 @@ export class Registry {
       if (!this.groups.has(group.groupId)) {
         const restored = Group.restore(group.groupId, snapshot, this.groupOptions, this.wallMs);
         restored.startSessions();
-        this.run(this.put(restored, entry.offsets));
+        const again = this.put(restored, entry.offsets);
+        again.stored = entry.stored;
+        this.run(again);
       }
       throw error;
     }
@@ -274,6 +306,7 @@ export class Registry {
           ? new Group(groupId, this.groupOptions, this.wallMs)
           : Group.restore(groupId, snapshot, this.groupOptions, this.wallMs);
       const entry = this.put(group, offsets.get(groupId));
+      if (snapshot !== simple) entry.stored = snapshot;
       group.startSessions();
       this.run(entry);
     }
