@@ -1,7 +1,7 @@
 /**
  * The columns that receive a record's own parts: `_key`, `_value`, `_headers`, `_timestamp`, `_partition`, `_offset`.
  *
- * Offsets, and times on topics that stamp records themselves, are known only after the append: those are filled by `fill`.
+ * Offsets, and times on topics that stamp records themselves, are known only after the append: a produced batch gets those by `fill`.
  */
 import { SqlError } from "../base/sql_error.ts";
 import type { RecordBatchView } from "../protocol/records/decode.ts";
@@ -213,13 +213,13 @@ class OffsetColumn extends RecordColumn {
     return new FixedVector(8, capacity);
   }
 
-  override push(): string | undefined {
+  override push(vector: FixedVector, batch: RecordBatchView, record: number): string | undefined {
+    vector.pushLong(batch.offset(record));
     return undefined;
   }
 
   override fill(vector: FixedVector, rows: number, baseOffset: number): void {
-    vector.truncate(0);
-    for (let i = 0; i < rows; i++) vector.pushLong(baseOffset + i);
+    for (let i = 0; i < rows; i++) vector.setLong(i, baseOffset + i);
   }
 }
 

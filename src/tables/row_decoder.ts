@@ -6,10 +6,11 @@
  */
 import { limits } from "../base/limits.ts";
 import type { RecordBatchView } from "../protocol/records/decode.ts";
+import type { RecordFault } from "../protocol/records/record_errors.ts";
 import { ByteSink } from "./arrow/bytes.ts";
 import type { Vector } from "./arrow/vectors.ts";
 import { decodeUtf8, JsonScanner, openBrace } from "./json/scan.ts";
-import type { RecordFault } from "./refused_batch.ts";
+
 import type { RowSchema } from "./row_schema.ts";
 
 /** What gives a field that a row lacks its value. */

@@ -1,0 +1,406 @@
+/**
+ * Folds the log into DuckDB: rows of produced batches and the cursor of their partition go in together, in one transaction.
+ *
+ * Invariant: a partition's rows are applied in offset order, each exactly once. The queue only saves decoding: what is missing in it (after a
+ * restart, or because it was full) is read from the log with the same code. Nothing past the high watermark is applied.
+ *
+ * Transactions are as large as what waits: a lone batch is applied at once, and while one transaction runs others pile up for the next.
+ */
+import type { Clock } from "../base/clock.ts";
+import { limits } from "../base/limits.ts";
+import type { Logger } from "../base/log.ts";
+import { SqlError } from "../base/sql_error.ts";
+import type { PartitionLog } from "../log/partition_log.ts";
+import { batchSizeAt } from "../protocol/records/batch.ts";
+import type { ApplyRequest, ArrowInsert, Cursor } from "../sql/messages.ts";
+import { encodeStream } from "./arrow/stream.ts";
+import { chunkFromLog } from "./ingest.ts";
+import type { RowChunk, Table } from "./table.ts";
+
+/** What the applier needs of the SQL engine: all inserts and cursors of one call go in together, in one transaction. */
+export interface ApplyTarget {
+  apply(request: ApplyRequest): Promise<void>;
+  cursors(): Promise<readonly Cursor[]>;
+}
+
+interface PartitionState {
+  table: Table;
+  partition: number;
+  log: PartitionLog;
+  next: number;
+  /** What of `next` is known to survive a power loss. */
+  durable: number;
+  queue: RowChunk[];
+  queuedBytes: number;
+  stopWatching: () => void;
+}
+
+interface Waiter {
+  /** Where each partition must be. */
+  targets: Map<PartitionState, number>;
+  resolve: () => void;
+  reject: (error: Error) => void;
+}
+
+interface Work {
+  state: PartitionState;
+  chunks: RowChunk[];
+  next: number;
+}
+
+export interface ApplierOptions {
+  target: ApplyTarget;
+  clock: Clock;
+  logger: Logger;
+}
+
+export class Applier {
+  private readonly target: ApplyTarget;
+  private readonly clock: Clock;
+  private readonly logger: Logger;
+  private readonly partitions = new Map<string, PartitionState[]>();
+  /** Partitions that may have something to apply. */
+  private readonly active = new Set<PartitionState>();
+  private waiters: Waiter[] = [];
+  private wake: (() => void) | undefined;
+  private running: Promise<void> | undefined;
+  private applying: Promise<void> = Promise.resolve();
+  private closed = false;
+  private fault: Error | undefined;
+
+  constructor(options: ApplierOptions) {
+    this.target = options.target;
+    this.clock = options.clock;
+    this.logger = options.logger;
+  }
+
+  /** `next`: for each partition, the offset to go on from. */
+  add(table: Table, logs: readonly PartitionLog[], next: (partition: number) => number): void {
+    const states = logs.map((log, partition) => this.watch(table, log, partition, next(partition)));
+    this.partitions.set(table.topic.name, states);
+    this.signal();
+  }
+
+  /** New partitions of a table that is known already. */
+  extend(table: Table, logs: readonly PartitionLog[]): void {
+    const states = this.partitions.get(table.topic.name) ?? [];
+    for (let partition = states.length; partition < logs.length; partition++)
+      states.push(this.watch(table, logs[partition]!, partition, 0));
+    this.signal();
+  }
+
+  private watch(table: Table, log: PartitionLog, partition: number, next: number): PartitionState {
+    const state: PartitionState = {
+      table,
+      partition,
+      log,
+      next,
+      durable: next,
+      queue: [],
+      queuedBytes: 0,
+      stopWatching: log.onAdvance(() => {
+        this.active.add(state);
+        this.signal();
+      }),
+    };
+    if (next < log.highWatermark) this.active.add(state);
+    return state;
+  }
+
+  /** Forgets a table; resolves when no transaction with its rows is under way. */
+  async remove(topic: string): Promise<void> {
+    const states = this.partitions.get(topic) ?? [];
+    this.partitions.delete(topic);
+    for (const state of states) {
+      state.stopWatching();
+      this.active.delete(state);
+      for (const waiter of this.waiters) waiter.targets.delete(state);
+    }
+    this.settle();
+    await this.applying.catch(() => undefined);
+  }
+
+  /** Rows of a batch that was just appended. Called in offset order; the batch need not be durable yet. */
+  enqueue(topic: string, partition: number, chunk: RowChunk): void {
+    const state = this.partitions.get(topic)?.[partition];
+    if (state === undefined || chunk.nextOffset <= state.next) return;
+    // A full queue drops the newest: they are read from the log once the applier gets there.
+    if (state.queuedBytes + chunk.bytes > limits.applierQueueBytesMax) return;
+    state.queue.push(chunk);
+    state.queuedBytes += chunk.bytes;
+  }
+
+  /** Resolves when everything that is durable now is in DuckDB. */
+  barrier(): Promise<void> {
+    const targets = new Map<PartitionState, number>();
+    for (const states of this.partitions.values())
+      for (const state of states) {
+        const end = state.log.highWatermark;
+        if (state.next < end) targets.set(state, end);
+      }
+    if (targets.size === 0) return Promise.resolve();
+    if (this.closed) return Promise.reject(closing());
+    for (const state of targets.keys()) this.active.add(state);
+    return new Promise((resolve, reject) => {
+      this.waiters.push({ targets, resolve, reject });
+      this.signal();
+    });
+  }
+
+  /** The log of this partition may be removed below this offset. Infinity when the topic is no table. */
+  retainFrom(topic: string, partition: number): number {
+    const states = this.partitions.get(topic);
+    return states === undefined ? Number.POSITIVE_INFINITY : (states[partition]?.durable ?? 0);
+  }
+
+  /** What was applied so far; call `durable` of the result once DuckDB has it on disk. */
+  mark(): { durable(): void } {
+    const marked: [PartitionState, number][] = [];
+    for (const states of this.partitions.values()) for (const state of states) marked.push([state, state.next]);
+    return {
+      durable: () => {
+        for (const [state, next] of marked) state.durable = Math.max(state.durable, next);
+      },
+    };
+  }
+
+  /** Applies until told to stop; call once. */
+  start(): void {
+    this.running ??= this.run();
+  }
+
+  async close(): Promise<void> {
+    this.closed = true;
+    this.signal();
+    await this.running;
+    for (const states of this.partitions.values()) for (const state of states) state.stopWatching();
+    for (const waiter of this.waiters) waiter.reject(closing());
+    this.waiters = [];
+  }
+
+  private signal(): void {
+    const wake = this.wake;
+    this.wake = undefined;
+    wake?.();
+  }
+
+  private async run(): Promise<void> {
+    let pauseMs = 0;
+    while (!this.closed) {
+      let work: Work[] = [];
+      try {
+        work = this.collect();
+        if (work.length === 0) {
+          this.settle();
+          if (this.active.size === 0) await this.asleep();
+          continue;
+        }
+        this.applying = this.apply(work);
+        await this.applying;
+        this.fault = undefined;
+        pauseMs = 0;
+        this.settle();
+      } catch (error) {
+        pauseMs = Math.min(Math.max(pauseMs * 2, limits.applierRetryMsMin), limits.applierRetryMsMax);
+        this.report(error as Error, work[0], pauseMs);
+        await this.pause(pauseMs);
+        await this.resume();
+      }
+    }
+  }
+
+  /** Takes what can be applied now, up to the bound of a transaction. */
+  private collect(): Work[] {
+    const work: Work[] = [];
+    let bytes = 0;
+    for (const state of this.active) {
+      const chunks: RowChunk[] = [];
+      let next = state.next;
+      while (bytes < limits.applyBytesMax) {
+        const chunk = this.nextChunk(state, next);
+        if (chunk === undefined) {
+          // Whoever advances the high watermark makes the partition active again.
+          this.active.delete(state);
+          break;
+        }
+        if (chunk.rows > 0) chunks.push(chunk);
+        next = chunk.nextOffset;
+        bytes += Math.max(chunk.bytes, 64);
+      }
+      if (next > state.next) work.push({ state, chunks, next });
+      if (bytes >= limits.applyBytesMax) break;
+    }
+    return work;
+  }
+
+  /** The chunk that starts at `next`, from the queue or else from the log; undefined at the high watermark. */
+  private nextChunk(state: PartitionState, next: number): RowChunk | undefined {
+    const { queue, log } = state;
+    while (queue.length > 0 && queue[0]!.nextOffset <= next) this.shift(state);
+    const end = log.highWatermark;
+    if (next >= end) return undefined;
+    const head = queue[0];
+    if (head !== undefined && head.baseOffset <= next) {
+      if (head.nextOffset > end) return undefined;
+      return this.shift(state);
+    }
+    return this.readChunk(state, next);
+  }
+
+  private shift(state: PartitionState): RowChunk {
+    const chunk = state.queue.shift()!;
+    state.queuedBytes -= chunk.bytes;
+    return chunk;
+  }
+
+  /** Reads batches from the log; the first is returned, the others are put at the head of the queue. */
+  private readChunk(state: PartitionState, next: number): RowChunk | undefined {
+    const { log, table, partition, queue } = state;
+    if (next < log.logStartOffset) {
+      this.logger.warn("records were removed from the log before the table had them", {
+        topic: table.topic.name,
+        partition,
+        from: next,
+        to: log.logStartOffset,
+      });
+      const skipped = log.logStartOffset;
+      return { baseOffset: next, nextOffset: skipped, rows: 0, columns: [], bytes: 0 };
+    }
+    const bytesMax = limits.applierReadBytesMax;
+    const parts = log.read(next, { maxBytes: bytesMax, minOneBatch: true, isolation: "highWatermark" });
+    const until = queue[0]?.baseOffset ?? Number.POSITIVE_INFINITY;
+    const chunks: RowChunk[] = [];
+    for (const part of parts)
+      for (let at = 0; ; ) {
+        const size = batchSizeAt(part, at);
+        if (size === 0) break;
+        const chunk = chunkFromLog(table, partition, part.subarray(at, at + size), (offset, reason) =>
+          this.logger.error("a record in the log is no row of its table; it is left out", {
+            topic: table.topic.name,
+            partition,
+            offset,
+            reason,
+          }),
+        );
+        at += size;
+        if (chunk.nextOffset > next && chunk.baseOffset < until) chunks.push(chunk);
+      }
+    const [first, ...others] = chunks;
+    if (others.length > 0) {
+      queue.unshift(...others);
+      for (const chunk of others) state.queuedBytes += chunk.bytes;
+    }
+    return first;
+  }
+
+  private async apply(work: readonly Work[]): Promise<void> {
+    const byTable = new Map<Table, RowChunk[]>();
+    for (const { state, chunks } of work) {
+      if (chunks.length === 0) continue;
+      const all = byTable.get(state.table);
+      if (all === undefined) byTable.set(state.table, chunks.slice());
+      else all.push(...chunks);
+    }
+    const inserts: ArrowInsert[] = [];
+    for (const [table, chunks] of byTable) inserts.push(insertOf(table, chunks));
+    const cursors = work.map(({ state, next }) => ({
+      topicId: state.table.topic.id,
+      partition: state.partition,
+      nextOffset: next,
+    }));
+    await this.target.apply({ inserts, cursors });
+    for (const { state, next } of work) state.next = next;
+  }
+
+  /** Answers the waiters whose targets are reached. */
+  private settle(): void {
+    if (this.waiters.length === 0) return;
+    this.waiters = this.waiters.filter((waiter) => {
+      for (const [state, end] of waiter.targets) if (state.next >= end) waiter.targets.delete(state);
+      if (waiter.targets.size > 0) return true;
+      waiter.resolve();
+      return false;
+    });
+  }
+
+  /** After a failure DuckDB says where it is: the transaction may or may not have been committed. */
+  private async resume(): Promise<void> {
+    try {
+      const known = new Map(
+        (await this.target.cursors()).map((cursor) => [`${cursor.topicId} ${cursor.partition}`, cursor.nextOffset]),
+      );
+      for (const states of this.partitions.values())
+        for (const state of states) {
+          const next = known.get(`${state.table.topic.id} ${state.partition}`) ?? 0;
+          if (next === state.next) continue;
+          // A database that fell behind (its process died) is brought up from the log.
+          state.next = next;
+          state.durable = Math.min(state.durable, next);
+          state.queue = state.queue.filter((chunk) => chunk.baseOffset >= next);
+          state.queuedBytes = state.queue.reduce((sum, chunk) => sum + chunk.bytes, 0);
+        }
+    } catch (error) {
+      this.fault = error as Error;
+    }
+    for (const states of this.partitions.values())
+      for (const state of states) if (state.next < state.log.highWatermark) this.active.add(state);
+  }
+
+  private report(error: Error, first: Work | undefined, retryMs: number): void {
+    if (this.fault?.message !== error.message)
+      this.logger.error("rows could not be applied; trying again", {
+        reason: error.message,
+        topic: first?.state.table.topic.name,
+        partition: first?.state.partition,
+        offset: first?.state.next,
+        retryMs,
+      });
+    this.fault = error;
+    // Reads fail rather than hang or show less than was acknowledged.
+    const failed = new SqlError("58000", `the tables are behind their logs and cannot catch up: ${error.message}`);
+    for (const waiter of this.waiters) waiter.reject(failed);
+    this.waiters = [];
+  }
+
+  private asleep(): Promise<void> {
+    return new Promise((resolve) => {
+      this.wake = resolve;
+    });
+  }
+
+  /** Only closing ends a pause early. */
+  private pause(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = this.clock.setTimer(ms, resolve);
+      const wake = () => {
+        this.wake = wake;
+        if (!this.closed) return;
+        timer.cancel();
+        resolve();
+      };
+      this.wake = wake;
+    });
+  }
+}
+
+function closing(): SqlError {
+  return new SqlError("57P01", "the node is closing");
+}
+
+/** One insert of all chunks: merged, because DuckDB takes few large batches far faster than many small ones. */
+function insertOf(table: Table, chunks: readonly RowChunk[]): ArrowInsert {
+  let rows = 0;
+  for (const chunk of chunks) rows += chunk.rows;
+  let { columns } = chunks[0]!;
+  if (chunks.length > 1) {
+    columns = table.newColumns(rows);
+    for (const chunk of chunks)
+      for (let i = 0; i < columns.length; i++) columns[i]!.append(chunk.columns[i]!, 0, chunk.rows);
+  }
+  return {
+    schema: table.definition.schema,
+    table: table.definition.name,
+    arrow: encodeStream(table.schema.arrowSchema, columns, rows),
+    staging: { columns: table.schema.columns.map((column) => column.name), select: table.schema.select },
+  };
+}

@@ -1,0 +1,80 @@
+/**
+ * The way of a produced batch through its table: decoded once, checked, written anew where the table stores it differently. The columns
+ * that this builds travel with the batch to the applier.
+ */
+import type { Codec } from "../hotpath/codecs.ts";
+import type { BatchHeader } from "../protocol/records/batch.ts";
+import { decodeBatch, type RecordBatchView } from "../protocol/records/decode.ts";
+import { recompress } from "../protocol/records/encode.ts";
+import { RecordErrors } from "../protocol/records/record_errors.ts";
+import { rewriteBatch } from "./rewrite.ts";
+import type { DecodedBatch, MissingValue } from "./row_decoder.ts";
+import { bytesOf, type RowChunk, type Table } from "./table.ts";
+
+/** The part of ProducedBatch that is needed here. */
+export interface BatchToIngest {
+  bytes: Uint8Array;
+  header: BatchHeader;
+  /** The decompressed records, where the broker had to look at them. */
+  plain?: Uint8Array;
+}
+
+export function viewBatch(batch: BatchToIngest): RecordBatchView {
+  return decodeBatch(batch.bytes, { checkCrc: false, ...(batch.plain ? { plain: batch.plain } : {}) });
+}
+
+/** Throws RecordErrors when a record is no row of the table. */
+export function decodeForTable(
+  table: Table,
+  partition: number,
+  view: RecordBatchView,
+  missing: readonly MissingValue[] = table.missing,
+): DecodedBatch {
+  const decoded = table.decoder.decode(view, partition, missing);
+  if (decoded.faultCount > 0) throw refusal(table, view.count, decoded.faultCount, decoded.faults);
+  return decoded;
+}
+
+export function refusal(
+  table: Table,
+  count: number,
+  faultCount: number,
+  faults: readonly { index: number; message: string }[],
+): RecordErrors {
+  const first = faults[0]!;
+  const of = count === 1 ? "the record" : `${faultCount} of ${count} records`;
+  const message = `table "${table.topic.name}" refuses ${of}: ${count === 1 ? "" : `record ${first.index}: `}${first.message}`;
+  return new RecordErrors("INVALID_RECORD", message, faults);
+}
+
+/** The bytes to append: the produced ones where nothing changed. `codec`: the topic's compression, or the producer's own. */
+export function batchToLog(
+  batch: BatchToIngest,
+  view: RecordBatchView,
+  decoded: DecodedBatch,
+  codec: Codec | "producer",
+): Uint8Array {
+  const wanted = codec === "producer" ? (batch.header.codecId as Codec) : codec;
+  if (decoded.newValues !== undefined) return rewriteBatch(view, decoded, wanted);
+  return wanted === batch.header.codecId ? batch.bytes : recompress(batch.bytes, wanted, undefined, view.plain);
+}
+
+/**
+ * Rows of a batch that is in the log already: what replaces chunks that the applier has not, or no longer. `onFault` hears of records that
+ * are no rows (none was ever acknowledged, so only a damaged or foreign log has them); they are left out.
+ */
+export function chunkFromLog(
+  table: Table,
+  partition: number,
+  bytes: Uint8Array,
+  onFault: (offset: number, message: string) => void,
+): RowChunk {
+  const view = decodeBatch(bytes, { checkCrc: false });
+  const { header } = view;
+  const baseOffset = header.baseOffset;
+  const nextOffset = baseOffset + header.lastOffsetDelta + 1;
+  if (header.isControl) return { baseOffset, nextOffset, rows: 0, columns: [], bytes: 0 };
+  const { columns, rows, faults } = table.decoder.decode(view, partition, table.missingInLog);
+  for (const fault of faults) onFault(view.offset(fault.index), fault.message);
+  return { baseOffset, nextOffset, rows, columns, bytes: bytesOf(columns) };
+}
