@@ -3,8 +3,9 @@
  * and LogValidator classes are the rule). Invariant: a batch that passes has a right CRC, size, count and maximum
  * timestamp; one that does not is refused whole, and its bytes are as they came.
  *
- * Two departures, both towards refusing or sparing work: offset deltas other than 0, 1, 2, … in an uncompressed batch are
- * INVALID_RECORD (Kafka stores them), and a compressed batch is opened only where its header cannot answer.
+ * Departures: offset deltas other than 0, 1, 2, … are INVALID_RECORD (Kafka stores them in uncompressed batches, and fails
+ * with UNKNOWN_SERVER_ERROR in others), as is an unknown codec (again UNKNOWN_SERVER_ERROR there); compressed data that
+ * cannot be read is CORRUPT_MESSAGE. A compressed batch is opened only where its header cannot answer.
  */
 import { KafkaError } from "../../base/kafka_error.ts";
 import { limits } from "../../base/limits.ts";
@@ -173,7 +174,7 @@ function checkRecords(header: BatchHeader, plain: Uint8Array, summary: WalkSumma
     const timestamp = appendTimeSet ? header.maxTimestamp : output.timestamps[index]!;
     if (createTime && timestamp !== -1) {
       if (timestamp >= oldest && timestamp <= newest) continue;
-      faults.push({ index, message: `Timestamp ${timestamp} of message is out of range [${oldest}, ${newest}]` });
+      faults.push({ index, message: outOfRange(index, timestamp, oldest, newest) });
     } else if (appendTimeSet) {
       faults.push({ index, message: "Producer should not set timestamp type to LogAppendTime" });
     } else continue;
@@ -194,6 +195,9 @@ function checkRecords(header: BatchHeader, plain: Uint8Array, summary: WalkSumma
     faults,
   );
 }
+
+const outOfRange = (index: number, timestamp: number, oldest: number, newest: number) =>
+  `Timestamp ${timestamp} of message with offset ${index} is out of range. The timestamp should be within [${oldest}, ${newest}]`;
 
 function appendTimeFromClient(count: number): RecordErrors {
   const faults = Array.from({ length: Math.min(count, 1000) }, (_, index) => ({
