@@ -11,12 +11,11 @@ import { SqlError } from "../base/sql_error.ts";
 import { Broker } from "../broker/broker.ts";
 import { FetchSessions } from "../broker/fetch_sessions.ts";
 import type { Services } from "../broker/handler.ts";
+import { openGroups } from "../broker/offsets_topic.ts";
 import { ProducerIds } from "../broker/producer_ids.ts";
 import { Topics } from "../broker/topics.ts";
 import { brokerNamesOfTopicDefaults } from "../catalog/broker_configs.ts";
 import { Catalog } from "../catalog/catalog.ts";
-import { GroupCoordinator } from "../groups/coordinator.ts";
-import { MemoryOffsetsLog } from "../groups/offsets_log.ts";
 import { createHttpApp } from "../http/app.ts";
 import { watchEventLoop } from "../http/metrics_collectors.ts";
 import { nodeGroups } from "../http/node_groups.ts";
@@ -68,7 +67,7 @@ async function startLocked(config: NodeConfig, logger: Logger, unlock: () => voi
     catalog,
     logs,
     topics,
-    groups: GroupCoordinator.open({ log: new MemoryOffsetsLog(), clock, logger }),
+    groups: openGroups({ catalog, topics, disk, logDirectory: `${config.lake}/log`, clock, logger }),
     fetchSessions: new FetchSessions({ nowMs: () => clock.monotonicMs() }),
     producerIds: new ProducerIds(catalog),
     brokerConfigs: brokerNamesOfTopicDefaults(topics.defaults),
@@ -113,8 +112,9 @@ async function startLocked(config: NodeConfig, logger: Logger, unlock: () => voi
     httpAddress: { host: config.http.host, port: http.port },
     async close() {
       unwatch();
-      await Promise.all([http.stop(config.shutdownTimeoutMs), broker.stop(config.shutdownTimeoutMs)]);
-      await services.groups.close();
+      // Groups first: requests that wait for a rebalance would hold up the broker's end.
+      const stops = [http.stop(config.shutdownTimeoutMs), broker.stop(config.shutdownTimeoutMs)];
+      await Promise.all([services.groups.close(), ...stops]);
       await logs.close();
       catalog.close();
       unlock();
