@@ -5,7 +5,8 @@
  *
  * Departures: offset deltas other than 0, 1, 2, … are INVALID_RECORD (Kafka stores them in uncompressed batches, and fails
  * with UNKNOWN_SERVER_ERROR in others), as is an unknown codec (again UNKNOWN_SERVER_ERROR there); compressed data that
- * cannot be read is CORRUPT_MESSAGE. A compressed batch is opened only where its header cannot answer.
+ * cannot be read is CORRUPT_MESSAGE; a client's append-time batch is stored with its records' own maximum, since its type
+ * becomes create time (Kafka keeps the header's). A compressed batch is opened only where its header cannot answer.
  */
 import { KafkaError } from "../../base/kafka_error.ts";
 import { limits } from "../../base/limits.ts";
@@ -222,7 +223,7 @@ function settle(
   const appendTime = options.timestampType === "LogAppendTime";
   let maxTimestamp = appendTime ? options.nowMs : header.maxTimestamp;
   let maxTimestampDelta = count - 1;
-  if (!appendTime && summary !== undefined && header.timestampType === "CreateTime") {
+  if (!appendTime && summary !== undefined) {
     maxTimestamp = summary.maxTimestamp;
     maxTimestampDelta = Math.max(summary.maxTimestampDelta, 0);
   }
