@@ -35,6 +35,8 @@ export interface Services {
   groups: GroupCoordinator;
   fetchSessions: FetchSessions;
   producerIds: ProducerIds;
+  /** Free and total bytes of the lake's file system. */
+  storage(): { free: number; total: number };
   /** The node's values of Kafka's broker settings, where they are not the defaults. */
   brokerConfigs: ReadonlyMap<string, string>;
   /** What typed and raw tables ask of produces. */

@@ -70,6 +70,7 @@ async function startLocked(config: NodeConfig, logger: Logger, unlock: () => voi
     groups: openGroups({ catalog, topics, disk, logDirectory: `${config.lake}/log`, clock, logger }),
     fetchSessions: new FetchSessions({ nowMs: () => clock.monotonicMs() }),
     producerIds: new ProducerIds(catalog),
+    storage: () => disk.freeBytes(config.lake),
     brokerConfigs: brokerNamesOfTopicDefaults(topics.defaults),
     tables: {
       ingest() {
@@ -99,7 +100,7 @@ async function startLocked(config: NodeConfig, logger: Logger, unlock: () => voi
       metrics,
       notReady: () => [],
       storage: () => {
-        const { free, total } = disk.freeBytes(config.lake);
+        const { free, total } = services.storage();
         return { freeBytes: free, totalBytes: total };
       },
     },

@@ -6,7 +6,7 @@ import { handler, type Services } from "../handler.ts";
 type Directory = DescribeLogDirsResponse["results"][number];
 
 export const describeLogDirs = handler<DescribeLogDirsRequest, DescribeLogDirsResponse>(35, (request, { services }) => {
-  const { free, total } = services.logs.space();
+  const { free, total } = services.storage();
   const topics: Directory["topics"] = [];
   for (const [name, partitions] of askedFor(request, services)) {
     const topic = services.catalog.topic(name);
