@@ -1,0 +1,67 @@
+/**
+ * The applier's transaction: rows of several batches and the cursors behind them, all or nothing. It makes no sync: the records are
+ * durable in the log, and what DuckDB loses in a crash is applied again from the cursor that it lost too.
+ */
+import type { EngineCore } from "./engine_core.ts";
+import type { ApplyRequest, ArrowInsert, Cursor } from "./messages.ts";
+import { quoteIdentifier, quoteText } from "./types.ts";
+
+export function applyInserts(core: EngineCore, request: ApplyRequest): void {
+  core.run("BEGIN TRANSACTION");
+  try {
+    for (const insert of request.inserts) insertRows(core, insert);
+    for (const statement of request.statements ?? []) core.run(statement);
+    writeCursors(core, request.cursors);
+    core.run("COMMIT");
+  } catch (error) {
+    rollBack(core);
+    throw error;
+  }
+}
+
+export function readCursors(core: EngineCore): Cursor[] {
+  return core
+    .rows("SELECT topic_id, partition, next_offset FROM _rowlog.cursors ORDER BY ALL")
+    .map(([topicId, partition, nextOffset]) => ({
+      topicId: topicId as string,
+      partition: partition as number,
+      nextOffset: Number(nextOffset),
+    }));
+}
+
+/** A commit that failed has ended its transaction already. */
+function rollBack(core: EngineCore): void {
+  try {
+    core.run("ROLLBACK");
+  } catch {
+    // No transaction is open: nothing is left to undo.
+  }
+}
+
+function insertRows(core: EngineCore, insert: ArrowInsert): void {
+  // Zero rows upset the library for later calls.
+  if (insert.arrow.length === 0) return;
+  const schema = insert.schema ?? "main";
+  if (!insert.staging) {
+    core.calls.insertArrow(core.own, insert.arrow, { schema, name: insert.table, create: false });
+    return;
+  }
+  const database = quoteIdentifier(insert.database ?? "rowlog");
+  const target = `${database}.${quoteIdentifier(schema)}.${quoteIdentifier(insert.table)}`;
+  const columns = insert.staging.columns.map(quoteIdentifier).join(", ");
+  core.calls.insertArrow(core.own, insert.arrow, { schema: "_rowlog", name: stagingTable, create: true });
+  core.run(
+    `INSERT INTO ${target} (${columns}) SELECT ${insert.staging.select.join(", ")} FROM _rowlog.${stagingTable}`,
+  );
+  core.run(`DROP TABLE _rowlog.${stagingTable}`);
+}
+
+const stagingTable = "staging";
+
+function writeCursors(core: EngineCore, cursors: readonly Cursor[]): void {
+  if (cursors.length === 0) return;
+  const rows = cursors.map(
+    ({ topicId, partition, nextOffset }) => `(${quoteText(topicId)}, ${partition}, ${nextOffset})`,
+  );
+  core.run(`INSERT OR REPLACE INTO _rowlog.cursors VALUES ${rows.join(", ")}`);
+}

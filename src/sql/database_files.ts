@@ -1,0 +1,227 @@
+/**
+ * The files of one database, served to DuckDB-WASM through the Disk interface. DuckDB may open these and no others: a statement that
+ * reads or writes any other file fails here, whatever its spelling.
+ *
+ * Invariant: the two header pages of the database file are written with everything before them synced, and are synced themselves
+ * before DuckDB goes on; so a checkpoint is atomic. The write-ahead log is synced by its owner (`syncLog`).
+ */
+import type { Disk, DiskFile } from "../platform/disk.ts";
+import { parentOf } from "../platform/disk.ts";
+import type { DuckDbCalls, DuckDbModule, RuntimeFunctions } from "./duckdb_library.ts";
+
+/** DuckDB's FileFlags (src/include/duckdb/common/file_open_flags.hpp). */
+const flagWrite = 2;
+const flagCreate = 8;
+const flagCreateNew = 16;
+const flagNullIfNotExists = 128;
+
+/** DuckDB's two database headers take turns at these places (src/storage/single_file_block_manager.cpp). */
+const headersStart = 4096;
+const headersEnd = 12_288;
+
+interface OpenFile {
+  path: string;
+  file: DiskFile;
+}
+
+export class DatabaseFiles {
+  readonly path: string;
+  readonly names: readonly string[];
+  private readonly disk: Disk;
+  private readonly opened = new Map<number, OpenFile>();
+  /** Set as soon as the module runs. */
+  private calls: DuckDbCalls | undefined;
+  private readonly fence: Int32Array | undefined;
+  /** The first failure of the disk since `takeFailure`: DuckDB's own message would hide it. */
+  private failure: Error | undefined;
+
+  /** `fence`: set by another thread when this one has been given up; nothing is written from then on. */
+  constructor(disk: Disk, path: string, fence?: Int32Array) {
+    this.disk = disk;
+    this.fence = fence;
+    this.path = path;
+    this.names = [path, `${path}.wal`, `${path}.wal.checkpoint`, `${path}.wal.recovery`];
+  }
+
+  attach(calls: DuckDbCalls): void {
+    this.calls = calls;
+    for (const name of this.names) calls.registerFile(name, true);
+  }
+
+  takeFailure(): Error | undefined {
+    const failure = this.failure;
+    this.failure = undefined;
+    return failure;
+  }
+
+  /** Counts the database headers written, so checkpoints. */
+  headersWritten = 0;
+
+  /** Bytes in the write-ahead log. */
+  logBytes(): number {
+    return this.find(`${this.path}.wal`)?.size() ?? this.disk.stat(`${this.path}.wal`)?.size ?? 0;
+  }
+
+  /** Makes everything committed so far durable. */
+  syncLog(): void {
+    this.find(`${this.path}.wal`)?.syncNow();
+  }
+
+  /** After CHECKPOINT: the database file holds everything, so the log starts anew. DuckDB cannot do this itself here. */
+  emptyLog(): void {
+    this.find(this.path)?.syncNow();
+    const path = `${this.path}.wal`;
+    const open = this.find(path);
+    if (open) {
+      open.truncate(0);
+      open.syncNow();
+      return;
+    }
+    if (!this.disk.stat(path)) return;
+    const file = this.disk.open(path, { write: true });
+    file.truncate(0);
+    file.syncNow();
+    file.close();
+  }
+
+  closeAll(): void {
+    for (const { file } of this.opened.values()) file.close();
+    this.opened.clear();
+  }
+
+  private find(path: string): DiskFile | undefined {
+    for (const open of this.opened.values()) if (open.path === path) return open.file;
+    return undefined;
+  }
+
+  /** The functions that the module calls. Each takes the module first; texts come as address and length. */
+  runtime(): RuntimeFunctions {
+    const guarded =
+      <A extends unknown[], R>(act: (...values: A) => R) =>
+      (module: DuckDbModule, ...values: A): R => {
+        try {
+          return act(...values);
+        } catch (error) {
+          this.failure ??= error as Error;
+          return failWith(module, error);
+        }
+      };
+    const path = (address: number, size: number) => this.calls!.text(address, size);
+    return {
+      testPlatformFeature: (_module: DuckDbModule, feature: number) => feature === 1,
+      getDefaultDataProtocol: () => 1,
+      openFile: (module: DuckDbModule, fileId: number, flags: number) =>
+        guarded((id: number, bits: number) => this.openFile(module, id, bits))(module, fileId, flags),
+      closeFile: guarded((fileId: number) => this.closeFile(fileId)),
+      syncFile: guarded((fileId: number) => this.opened.get(fileId)?.file.syncNow()),
+      dropFile: () => {},
+      truncateFile: guarded((fileId: number, size: number) => {
+        this.checkFence();
+        this.file(fileId).file.truncate(size);
+      }),
+      readFile: (module: DuckDbModule, ...values: [number, number, number, number]) =>
+        guarded((fileId: number, address: number, size: number, position: number) =>
+          this.file(fileId).file.read(module.HEAPU8.subarray(address, address + size), position),
+        )(module, ...values),
+      writeFile: (module: DuckDbModule, ...values: [number, number, number, number]) =>
+        guarded((fileId: number, address: number, size: number, position: number) =>
+          this.writeFile(fileId, module.HEAPU8.subarray(address, address + size), position),
+        )(module, ...values),
+      getLastFileModificationTime: guarded(
+        (fileId: number) => (this.disk.stat(this.file(fileId).path)?.modifiedMs ?? 0) / 1000,
+      ),
+      progressUpdate: () => {},
+      checkDirectory: () => false,
+      createDirectory: guarded(() => refuse("make a folder")),
+      removeDirectory: guarded(() => refuse("remove a folder")),
+      listDirectoryEntries: guarded(() => refuse("list a folder")),
+      glob: () => {},
+      checkFile: guarded((address: number, size: number) => {
+        const name = path(address, size);
+        return this.names.includes(name) && this.disk.stat(name) !== undefined;
+      }),
+      removeFile: guarded((address: number, size: number) => {
+        const name = path(address, size);
+        if (!this.names.includes(name)) refuse(`remove ${name}`);
+        if (this.disk.stat(name)) this.disk.remove(name);
+      }),
+      moveFile: guarded((from: number, fromSize: number, to: number, toSize: number) =>
+        this.moveFile(path(from, fromSize), path(to, toSize)),
+      ),
+    };
+  }
+
+  /** Address of two doubles, the file's size and the address of its bytes (none); 0 for a file that may be absent and is. */
+  private openFile(module: DuckDbModule, fileId: number, flags: number): number {
+    const path = this.calls!.fileName(fileId);
+    if (!this.names.includes(path)) refuse(`open ${path}`);
+    this.closeFile(fileId);
+    this.checkFence();
+    const exists = this.disk.stat(path) !== undefined;
+    const create = (flags & (flagCreate | flagCreateNew)) !== 0;
+    if (!exists && !create) {
+      if (flags & flagNullIfNotExists) return 0;
+      throw new Error(`cannot open ${path}: it does not exist`);
+    }
+    const file = this.disk.open(path, {
+      write: (flags & flagWrite) !== 0 || create,
+      create,
+      truncate: (flags & flagCreateNew) !== 0,
+    });
+    if (!exists) this.disk.syncDirectory(parentOf(path));
+    this.opened.set(fileId, { path, file });
+    const result = module._malloc(16);
+    module.HEAPF64[result >> 3] = file.size();
+    module.HEAPF64[(result >> 3) + 1] = 0;
+    return result;
+  }
+
+  private writeFile(fileId: number, bytes: Uint8Array, position: number): number {
+    this.checkFence();
+    const { file, path } = this.file(fileId);
+    const header = path === this.path && position < headersEnd && position + bytes.length > headersStart;
+    if (header) file.syncNow();
+    file.write(bytes, position);
+    if (header) {
+      file.syncNow();
+      this.headersWritten++;
+    }
+    return bytes.length;
+  }
+
+  private closeFile(fileId: number): void {
+    this.opened.get(fileId)?.file.close();
+    this.opened.delete(fileId);
+  }
+
+  private moveFile(from: string, to: string): boolean {
+    if (!this.names.includes(from) || !this.names.includes(to)) refuse(`rename ${from} to ${to}`);
+    this.checkFence();
+    this.disk.rename(from, to);
+    for (const open of this.opened.values()) if (open.path === from) open.path = to;
+    this.disk.syncDirectory(parentOf(to));
+    return true;
+  }
+
+  private checkFence(): void {
+    if (this.fence && Atomics.load(this.fence, 0) !== 0)
+      throw new Error("this SQL engine was given up; another one has its files");
+  }
+
+  private file(fileId: number): OpenFile {
+    const open = this.opened.get(fileId);
+    if (!open) throw new Error(`file ${fileId} of the database is not open`);
+    return open;
+  }
+}
+
+function refuse(what: string): never {
+  throw new Error(`SQL may not ${what}: it works on the tables of this node alone`);
+}
+
+/** Raises a C++ exception inside the module; does not return. */
+function failWith(module: DuckDbModule, error: unknown): never {
+  const message = error instanceof Error ? error.message : String(error);
+  module.ccall("duckdb_web_fail_with", null, ["string"], [message]);
+  throw error;
+}

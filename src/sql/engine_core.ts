@@ -1,0 +1,124 @@
+/**
+ * The engine as it lives on its thread: one DuckDB with one database file attached as `rowlog`, and connections over it.
+ *
+ * Invariants: the database file and its log change only here. A checkpoint runs right after every start, before the first write, and
+ * always empties the log with it: DuckDB-WASM cannot do that itself, and commits written behind an old checkpoint mark would be lost.
+ */
+import type { Disk } from "../platform/disk.ts";
+import { readBatch } from "./arrow/batch.ts";
+import { readSchema } from "./arrow/schema.ts";
+import { DatabaseFiles } from "./database_files.ts";
+import { type DuckDbCalls, loadDuckDb } from "./duckdb_library.ts";
+import type { EngineSettings, EngineStatus } from "./messages.ts";
+import { quoteText } from "./types.ts";
+import { type SqlValue, valueReader } from "./values.ts";
+
+/** Milliseconds that DuckDB works on a statement before it lets the thread look at its messages. */
+const pollMs = 10;
+
+export class EngineCore {
+  readonly calls: DuckDbCalls;
+  readonly files: DatabaseFiles;
+  /** For the engine's own statements, and for what it applies. */
+  readonly own: number;
+  /** `headersWritten` of the files as the last checkpoint left it. */
+  private checkpoints = 0;
+
+  private constructor(calls: DuckDbCalls, files: DatabaseFiles) {
+    this.calls = calls;
+    this.files = files;
+    this.own = calls.connect();
+  }
+
+  static async start(disk: Disk, settings: EngineSettings, fence?: Int32Array): Promise<EngineCore> {
+    const files = new DatabaseFiles(disk, settings.path, fence);
+    const calls = await loadDuckDb(settings.wasmPath, files.runtime());
+    files.attach(calls);
+    calls.open({
+      path: ":memory:",
+      accessMode: 3,
+      useDirectIO: true,
+      arrowLosslessConversion: true,
+      query: { queryPollingInterval: pollMs },
+    });
+    const core = new EngineCore(calls, files);
+    core.configure(settings);
+    return core;
+  }
+
+  private configure(settings: EngineSettings): void {
+    const { path, memoryBytesMax } = settings;
+    for (const statement of [
+      "SET autoinstall_known_extensions = false",
+      "SET autoload_known_extensions = false",
+      "SET checkpoint_threshold = '1TB'",
+      "SET temp_directory = ''",
+      `SET memory_limit = '${Math.floor(memoryBytesMax / 1024)}KiB'`,
+      `ATTACH ${quoteText(path)} AS rowlog`,
+      // Rows of plain topics that statements ask for: never on disk.
+      "ATTACH ':memory:' AS _topics",
+      "USE rowlog",
+    ])
+      this.run(statement);
+    this.checkpoint();
+    for (const statement of [
+      "CREATE SCHEMA IF NOT EXISTS _rowlog",
+      `CREATE TABLE IF NOT EXISTS _rowlog.cursors (
+        topic_id VARCHAR NOT NULL, partition INTEGER NOT NULL, next_offset BIGINT NOT NULL, PRIMARY KEY (topic_id, partition))`,
+      "CREATE TYPE IF NOT EXISTS json AS VARCHAR",
+      "SET enable_external_access = false",
+      "SET lock_configuration = true",
+    ])
+      this.run(statement);
+  }
+
+  run(sql: string): void {
+    this.calls.run(this.own, sql);
+  }
+
+  /** Rows of a small statement as JavaScript values. */
+  rows(sql: string, connection = this.own): SqlValue[][] {
+    const [schema, ...messages] = this.calls.all(connection, sql);
+    const fields = readSchema(schema!);
+    const rows: SqlValue[][] = [];
+    for (const message of messages) {
+      const batch = readBatch(message, fields);
+      const readers = batch.columns.map(valueReader);
+      for (let row = 0; row < batch.rows; row++) rows.push(readers.map((read) => read(row)));
+    }
+    return rows;
+  }
+
+  /** A connection of its own for a statement of a user. */
+  connect(): number {
+    const connection = this.calls.connect();
+    this.calls.run(connection, "SET search_path = 'rowlog.main,_topics.main'");
+    return connection;
+  }
+
+  checkpoint(): void {
+    this.run("CHECKPOINT rowlog");
+    this.files.emptyLog();
+    this.checkpoints = this.files.headersWritten;
+  }
+
+  /** A statement of a user that made DuckDB write a checkpoint leaves the old log behind it: empty it at once. */
+  keepLogShort(): void {
+    if (this.checkpoints === this.files.headersWritten) return;
+    this.files.emptyLog();
+    this.checkpoints = this.files.headersWritten;
+  }
+
+  status(): EngineStatus {
+    return {
+      logBytes: this.files.logBytes(),
+      memoryBytes: this.calls.module.HEAPU8.length,
+      version: this.calls.version(),
+    };
+  }
+
+  close(): void {
+    this.checkpoint();
+    this.files.closeAll();
+  }
+}

@@ -1,0 +1,146 @@
+/**
+ * The engine's thread: takes requests, lets the running statements advance in turns, and answers. Everything that fails is a reply; what
+ * DuckDB cannot recover from is a `broken` reply, after which the main thread ends this thread.
+ */
+import { setImmediate, setTimeout } from "node:timers";
+import { SqlError } from "../base/sql_error.ts";
+import { nodeDisk } from "../platform/node_disk.ts";
+import { workerPort } from "../platform/worker.ts";
+import { applyInserts, readCursors } from "./apply.ts";
+import { EngineFailure } from "./duckdb_library.ts";
+import { EngineCore } from "./engine_core.ts";
+import type { EngineReply, EngineRequest } from "./messages.ts";
+import { withoutParameters } from "./parameters.ts";
+import { QueryRun } from "./query_run.ts";
+import { breaksEngine, sqlErrorOf } from "./sqlstate.ts";
+import { statementsOf } from "./statements.ts";
+import { tokensOf } from "./tokens.ts";
+
+let core: EngineCore | undefined;
+const runs = new Map<number, QueryRun>();
+let turning = false;
+
+const send = workerPort((message) => void receive(message as EngineRequest));
+const post = (reply: EngineReply, transfer?: ArrayBuffer[]) => send(reply, transfer);
+
+async function receive(request: EngineRequest): Promise<void> {
+  try {
+    if (request.kind === "start") await start(request);
+    else if (core) handle(core, request);
+    else throw new SqlError("57P03", "the SQL engine has not started");
+  } catch (error) {
+    fail(request.id, error, "sql" in request ? request.sql : "");
+  }
+}
+
+async function start(request: Extract<EngineRequest, { kind: "start" }>): Promise<void> {
+  core = await EngineCore.start(nodeDisk(), request.settings, new Int32Array(request.fence));
+  post({ kind: "done", id: request.id });
+}
+
+function handle(core: EngineCore, request: EngineRequest): void {
+  switch (request.kind) {
+    case "query":
+      runs.set(request.id, new QueryRun(core, request, post));
+      turn();
+      break;
+    case "more":
+      runs.get(request.id)?.more();
+      turn();
+      break;
+    case "cancel":
+      runs.get(request.id)?.cancel(request.reason);
+      turn();
+      break;
+    default:
+      post({ kind: "done", id: request.id, value: answer(core, request) });
+  }
+}
+
+/** Requests that are done when this returns. */
+function answer(core: EngineCore, request: EngineRequest): Extract<EngineReply, { kind: "done" }>["value"] {
+  switch (request.kind) {
+    case "statements":
+      return statementsOf(request.sql, tokensOf(request.sql, core.calls.tokenize(request.sql)));
+    case "tokens":
+      return done(tokensOf(request.sql, core.calls.tokenize(request.sql)));
+    case "tableNames": {
+      const tokens = tokensOf(request.sql, core.calls.tokenize(request.sql));
+      return core.calls.tableNames(core.own, withoutParameters(request.sql, tokens));
+    }
+    case "apply":
+      applyInserts(core, request.request);
+      return undefined;
+    case "cursors":
+      return readCursors(core);
+    case "sync":
+      core.files.syncLog();
+      return undefined;
+    case "checkpoint":
+      core.checkpoint();
+      return undefined;
+    case "status":
+      return core.status();
+    case "close":
+      for (const run of runs.values()) run.end();
+      core.close();
+      return undefined;
+    default:
+      throw new Error(`a request ${request.kind} where none is due`);
+  }
+}
+
+/** Lets every run that can advance take a step, then looks at the messages, and so on until none can. */
+function turn(): void {
+  if (turning) return;
+  turning = true;
+  setImmediate(() => {
+    turning = false;
+    let ready = false;
+    for (const run of [...runs.values()]) {
+      if (!run.waiting) advance(run);
+      if (run.over) runs.delete(run.id);
+      else if (!run.waiting) ready = true;
+    }
+    if (ready) turn();
+    else wakeAtDeadline();
+  });
+}
+
+let alarm: ReturnType<typeof setTimeout> | undefined;
+
+/** Runs that wait for their readers still end when their time is up. */
+function wakeAtDeadline(): void {
+  clearTimeout(alarm);
+  alarm = undefined;
+  if (runs.size === 0) return;
+  const leftMs = Math.min(...[...runs.values()].map((run) => run.timeLeftMs));
+  alarm = setTimeout(turn, Math.max(1, Math.min(leftMs, 2 ** 31 - 1)));
+}
+
+function advance(run: QueryRun): void {
+  try {
+    run.step();
+  } catch (error) {
+    fail(run.id, error, "");
+  }
+  core?.keepLogShort();
+}
+
+function fail(id: number, error: unknown, sql: string): void {
+  if (error instanceof EngineFailure && !breaksEngine(error.message)) {
+    const failure = core?.files.takeFailure();
+    refuse(id, failure ? new SqlError("58030", failure.message) : sqlErrorOf(error.message, sql));
+  } else if (error instanceof SqlError) {
+    refuse(id, error);
+  } else if (core === undefined) {
+    refuse(id, new SqlError("58000", error instanceof Error ? error.message : String(error)));
+  } else {
+    // A trap of the module, or a fault of ours: its state cannot be trusted.
+    post({ kind: "broken", reason: error instanceof Error ? `${error.name}: ${error.message}` : String(error) });
+  }
+}
+
+function refuse(id: number, { sqlstate, message, position }: SqlError): void {
+  post({ kind: "failed", id, sqlstate, message, position });
+}

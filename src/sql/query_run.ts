@@ -1,0 +1,170 @@
+/**
+ * One statement under way on the engine's thread. It advances by steps of about ten milliseconds, so that others get their turn and a
+ * cancellation is seen; and it stops fetching while its reader is behind, so that a result of any size needs a few chunks of memory.
+ */
+import { SqlError } from "../base/sql_error.ts";
+import { readBatch } from "./arrow/batch.ts";
+import { type ArrowField, readSchema } from "./arrow/schema.ts";
+import { EngineFailure } from "./duckdb_library.ts";
+import type { EngineCore } from "./engine_core.ts";
+import { withEnumValues } from "./enum_values.ts";
+import type { EngineReply, EngineRequest } from "./messages.ts";
+import { type BoundSql, bindParameters } from "./parameters.ts";
+import { rowsOf } from "./row_json.ts";
+import { sqlErrorOf } from "./sqlstate.ts";
+import { refuseDangerous } from "./statement_guard.ts";
+import { type StatementKind, statementsOf } from "./statements.ts";
+import { tokensOf } from "./tokens.ts";
+import { typeName } from "./types.ts";
+
+export type QueryRequest = Extract<EngineRequest, { kind: "query" }>;
+
+/** Characters of rows that are sent together. */
+const chunkCharsMin = 64 * 1024;
+
+export class QueryRun {
+  readonly id: number;
+  private readonly core: EngineCore;
+  private readonly request: QueryRequest;
+  private readonly post: (reply: EngineReply, transfer?: ArrayBuffer[]) => void;
+  private readonly deadline: number;
+  private readonly bound: BoundSql;
+  private readonly kind: StatementKind;
+  private readonly connection: number;
+  private state: "new" | "pending" | "fetching" | "over" = "new";
+  private fields: readonly ArrowField[] = [];
+  /** Chunks that may still be sent before the reader asks for more. */
+  private credit: number;
+  private text: string[] = [];
+  private chars = 0;
+  private rows = 0;
+  private cancelled: string | undefined;
+
+  /** Throws SqlError for text that is not one statement that may run. */
+  constructor(core: EngineCore, request: QueryRequest, post: QueryRun["post"]) {
+    this.core = core;
+    this.request = request;
+    this.post = post;
+    this.id = request.id;
+    this.credit = request.window;
+    this.deadline = performance.now() + request.timeoutMs;
+    const { sql, params } = request;
+    const tokens = tokensOf(sql, core.calls.tokenize(sql));
+    const statements = statementsOf(sql, tokens);
+    if (statements.length === 0) throw new SqlError("42601", "the statement is empty");
+    if (statements.length > 1)
+      throw new SqlError("42601", "one statement at a time is expected here", statements[1]!.offset + 1);
+    this.kind = statements[0]!.kind;
+    refuseDangerous(statements[0]!, tokens);
+    this.bound = params ? bindParameters(sql, tokens, params) : { sql, originalOffset: (offset) => offset };
+    this.connection = core.connect();
+  }
+
+  more(): void {
+    this.credit++;
+  }
+
+  cancel(reason: string): void {
+    this.cancelled ??= reason;
+  }
+
+  get over(): boolean {
+    return this.state === "over";
+  }
+
+  /** Nothing to do until the reader asks for more (or the time is up). */
+  get waiting(): boolean {
+    return this.credit <= 0 && this.cancelled === undefined && performance.now() < this.deadline;
+  }
+
+  /** Milliseconds until the statement's time is up. */
+  get timeLeftMs(): number {
+    return this.deadline - performance.now();
+  }
+
+  step(): void {
+    try {
+      if (this.cancelled !== undefined) throw new SqlError("57014", `the statement was cancelled: ${this.cancelled}`);
+      if (this.timeLeftMs <= 0)
+        throw new SqlError("57014", `the statement was cancelled: it took longer than ${this.request.timeoutMs} ms`);
+      this.advance();
+    } catch (error) {
+      this.end();
+      throw this.describe(error);
+    }
+  }
+
+  /** Frees what the run holds. Safe to call twice. */
+  end(): void {
+    if (this.state === "over") return;
+    if (this.state !== "new") this.core.calls.cancel(this.connection);
+    this.state = "over";
+    this.core.calls.disconnect(this.connection);
+  }
+
+  private advance(): void {
+    const { calls } = this.core;
+    if (this.state === "new") {
+      this.state = "pending";
+      this.begin(calls.start(this.connection, this.bound.sql));
+    } else if (this.state === "pending") {
+      this.begin(calls.poll(this.connection));
+    } else {
+      const message = calls.fetch(this.connection);
+      if (!message) this.flush();
+      else if (message.length === 0) this.finish();
+      else this.take(message);
+    }
+  }
+
+  private begin(schema: Uint8Array | undefined): void {
+    if (!schema) return;
+    this.state = "fetching";
+    this.fields = withEnumValues(this.core, readSchema(schema), this.bound.sql);
+    const columns = this.fields.map(({ name, type }) => ({ name, type: typeName(type) }));
+    this.post({ kind: "columns", id: this.id, columns, schema: this.request.form === "arrow" ? schema : undefined });
+  }
+
+  private take(message: Uint8Array): void {
+    if (this.request.form === "arrow") {
+      this.credit--;
+      this.post({ kind: "batch", id: this.id, bytes: message }, [message.buffer as ArrayBuffer]);
+      return;
+    }
+    const rows = rowsOf(readBatch(message, this.fields));
+    if (rows.length === 0) return;
+    const text = rows.join("\n");
+    this.rows += rows.length;
+    this.chars += text.length;
+    this.text.push(text);
+    if (this.chars >= chunkCharsMin) this.flush();
+  }
+
+  private flush(): void {
+    if (this.rows === 0) return;
+    this.credit--;
+    this.post({ kind: "rows", id: this.id, rows: this.rows, text: this.text.join("\n") });
+    this.text = [];
+    this.rows = this.chars = 0;
+  }
+
+  private finish(): void {
+    this.flush();
+    this.state = "over";
+    this.core.calls.disconnect(this.connection);
+    if (this.request.durable && !reads.has(this.kind)) this.core.files.syncLog();
+    this.post({ kind: "done", id: this.id });
+  }
+
+  /** Errors of DuckDB with their SQLSTATE, and positions in the text before binding. Others pass as they are. */
+  private describe(error: unknown): unknown {
+    if (!(error instanceof EngineFailure)) return error;
+    const failure = this.core.files.takeFailure();
+    const found = sqlErrorOf(error.message, this.bound.sql);
+    if (failure && found.sqlstate === "XX000") return new SqlError("58030", failure.message);
+    if (found.position === undefined) return found;
+    return new SqlError(found.sqlstate, found.message, this.bound.originalOffset(found.position - 1) + 1);
+  }
+}
+
+const reads = new Set<StatementKind>(["select", "describe", "show", "summarize"]);
