@@ -12,6 +12,15 @@ interface KernelExports {
   arena(): number;
   summary(): number;
   crc32c(from: number, length: number): number;
+  checkBatch(
+    crcFrom: number,
+    recordsFrom: number,
+    end: number,
+    count: number,
+    baseHigh: number,
+    baseLow: number,
+    dense: number,
+  ): number;
   xxhash32(from: number, length: number): number;
   lz4Bound(source: number, length: number): number;
   lz4Decode(source: number, length: number, target: number, capacity: number, oldHeaderChecksum: number): number;
@@ -39,21 +48,32 @@ export class KernelInstance {
   readonly call: KernelExports;
   /** Where callers' memory begins. */
   readonly arena: number;
-  /** The whole memory; renewed by `reserve`. */
+  /** Where the record walk leaves its results. */
+  readonly summary: number;
+  /** The whole memory, as the three views that callers need; renewed by `reserve`. */
   bytes: Uint8Array;
+  words: Int32Array;
+  doubles: Float64Array;
 
   constructor(module: WebAssembly.Module) {
     this.call = new WebAssembly.Instance(module, {}).exports as unknown as KernelExports;
     this.arena = this.call.arena();
-    this.bytes = new Uint8Array(this.call.memory.buffer);
+    this.summary = this.call.summary();
+    const memory = this.call.memory.buffer;
+    this.bytes = new Uint8Array(memory);
+    this.words = new Int32Array(memory);
+    this.doubles = new Float64Array(memory);
   }
 
-  /** Makes `count` bytes from the arena's start on usable; `bytes` is a new view afterwards if memory grew. */
+  /** Makes `count` bytes from the arena's start on usable; the views are new ones afterwards if memory grew. */
   reserve(count: number): void {
     const needed = this.arena + count + slackBytes;
     if (needed <= this.bytes.length) return;
     this.call.memory.grow(Math.ceil((needed - this.bytes.length) / pageBytes));
-    this.bytes = new Uint8Array(this.call.memory.buffer);
+    const memory = this.call.memory.buffer;
+    this.bytes = new Uint8Array(memory);
+    this.words = new Int32Array(memory);
+    this.doubles = new Float64Array(memory);
   }
 
   /** Copies `input` to the arena's start with room for `more` bytes behind it. */

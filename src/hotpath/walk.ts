@@ -2,6 +2,7 @@
  * The face of the record walk: see `twins/walk.ts` for what it checks and finds.
  */
 import { type KernelInstance, kernelFor } from "./kernels.ts";
+import { crc32cTwin } from "./twins/crc32c.ts";
 import { fieldsPerRecord, type WalkOutput, type WalkSummary, walkTwin } from "./twins/walk.ts";
 
 export { fieldsPerRecord, type WalkOutput, type WalkSummary, walkFaults } from "./twins/walk.ts";
@@ -56,15 +57,40 @@ export function indexRecords(
   return { summary: readSummary(kernel), output };
 }
 
+/**
+ * The CRC32C of `bytes` from `crcStart` on and the walk of the records from `recordsStart` on, for one copy into the
+ * kernel's memory.
+ */
+export function checkBatch(
+  bytes: Uint8Array,
+  crcStart: number,
+  recordsStart: number,
+  count: number,
+  baseHigh: number,
+  baseLow: number,
+): { crc: number; summary: WalkSummary } {
+  const kernel = kernelFor(bytes.length);
+  const end = bytes.length;
+  if (kernel === undefined) {
+    const summary = walkTwin(bytes, recordsStart, end, count, baseHigh, baseLow, true, undefined);
+    return { crc: crc32cTwin(bytes, crcStart, end), summary };
+  }
+  kernel.put(bytes, 0);
+  const at = kernel.arena;
+  const crc = kernel.call.checkBatch(at + crcStart, at + recordsStart, at + end, count, baseHigh, baseLow, 1);
+  return { crc: crc >>> 0, summary: readSummary(kernel) };
+}
+
 function readSummary(kernel: KernelInstance): WalkSummary {
-  const at = kernel.call.summary();
-  const view = new DataView(kernel.bytes.buffer, at, 32);
+  const word = kernel.summary >> 2;
+  const double = kernel.summary >> 3;
+  const { words, doubles } = kernel;
   return {
-    fault: view.getInt32(0, true),
-    faultRecord: view.getInt32(4, true),
-    maxTimestamp: view.getFloat64(16, true),
-    maxTimestampDelta: view.getInt32(8, true),
-    minTimestamp: view.getFloat64(24, true),
-    firstNullKey: view.getInt32(12, true),
+    fault: words[word]!,
+    faultRecord: words[word + 1]!,
+    maxTimestamp: doubles[double + 2]!,
+    maxTimestampDelta: words[word + 2]!,
+    minTimestamp: doubles[double + 3]!,
+    firstNullKey: words[word + 3]!,
   };
 }

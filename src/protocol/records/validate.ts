@@ -11,11 +11,12 @@
 import { KafkaError } from "../../base/kafka_error.ts";
 import { limits } from "../../base/limits.ts";
 import { type Codec, codecs } from "../../hotpath/codecs.ts";
-import { indexRecords, type WalkSummary, walkFaults, walkRecords } from "../../hotpath/walk.ts";
+import { checkBatch, indexRecords, type WalkSummary, walkFaults, walkRecords } from "../../hotpath/walk.ts";
 import {
   BatchHeader,
   batchHeaderBytes,
   batchSizeAt,
+  crcStart,
   logOverheadBytes,
   readInt32,
   type TimestampType,
@@ -68,19 +69,27 @@ const invalid = (message: string) => new KafkaError("INVALID_RECORD", message);
 export function validateProduceBatch(bytes: Uint8Array, options: ValidateOptions): ProducedBatch {
   const batch = onlyBatch(bytes, options.produceVersion ?? 7);
   const header = new BatchHeader(batch);
-  checkHeader(header, options);
-  const codec = header.codecId as Codec;
+  checkSize(header, options);
   const count = header.recordCount;
+  const { baseTimestampHigh: high, baseTimestampLow: low } = header;
   let plain: Uint8Array | undefined;
   let summary: WalkSummary | undefined;
-  if (codec === codecs.none) plain = batch.subarray(batchHeaderBytes);
-  else if (mustOpen(header, options)) plain = plainRecords(header, options.maxPlainBytes ?? limits.batchPlainBytesMax);
-  if (plain !== undefined) {
-    summary = walkRecords(plain, 0, plain.length, count, header.baseTimestampHigh, header.baseTimestampLow, true);
+  if (header.codecId === codecs.none) {
+    const check = checkBatch(batch, crcStart, batchHeaderBytes, count, high, low);
+    checkHeader(header, check.crc);
+    summary = check.summary;
+  } else {
+    checkHeader(header, header.computeCrc());
+    if (mustOpen(header, options)) {
+      plain = plainRecords(header, options.maxPlainBytes ?? limits.batchPlainBytesMax);
+      summary = walkRecords(plain, 0, plain.length, count, high, low, true);
+    } else if (header.timestampType === "LogAppendTime") throw appendTimeFromClient(count);
+  }
+  if (summary !== undefined) {
     if (summary.fault !== walkFaults.none) throw invalid(describeFault(summary));
     checkRecords(header, plain, summary, options);
-  } else if (header.timestampType === "LogAppendTime") throw appendTimeFromClient(count);
-  return settle(header, codec, summary, codec === codecs.none ? undefined : plain, options);
+  }
+  return settle(header, summary, plain, options);
 }
 
 /** Splits off the one batch that a partition's records may hold; half a batch behind it is dropped, as Kafka does. */
@@ -117,7 +126,7 @@ function nextBatchSize(bytes: Uint8Array, start: number): number {
   return batchSizeAt(bytes, start);
 }
 
-function checkHeader(header: BatchHeader, options: ValidateOptions): void {
+function checkSize(header: BatchHeader, options: ValidateOptions): void {
   if (header.baseOffset !== 0)
     throw invalid(`the base offset of the record batch should be 0, but it is ${header.baseOffset}`);
   const size = header.sizeBytes;
@@ -127,7 +136,10 @@ function checkHeader(header: BatchHeader, options: ValidateOptions): void {
       `the record batch has ${size} bytes; max.message.bytes is ${options.maxBytes}`,
     );
   }
-  if (!header.isCrcValid) throw new KafkaError("CORRUPT_MESSAGE", "the record batch has a wrong checksum");
+}
+
+function checkHeader(header: BatchHeader, crc: number): void {
+  if (header.crc !== crc) throw new KafkaError("CORRUPT_MESSAGE", "the record batch has a wrong checksum");
   if (header.codecId > 4) throw invalid(`there is no compression codec ${header.codecId}`);
   const last = header.lastOffsetDelta;
   const count = header.recordCount;
@@ -154,7 +166,12 @@ function mustOpen(header: BatchHeader, options: ValidateOptions): boolean {
 }
 
 /** The rules for single records. All good records are passed by one look at the walk's summary. */
-function checkRecords(header: BatchHeader, plain: Uint8Array, summary: WalkSummary, options: ValidateOptions): void {
+function checkRecords(
+  header: BatchHeader,
+  opened: Uint8Array | undefined,
+  summary: WalkSummary,
+  options: ValidateOptions,
+): void {
   const oldest = options.nowMs - options.beforeMaxMs;
   const newest = options.nowMs + options.afterMaxMs;
   const keysMissing = options.compactedTopic === true && summary.firstNullKey >= 0;
@@ -163,6 +180,7 @@ function checkRecords(header: BatchHeader, plain: Uint8Array, summary: WalkSumma
   const appendTimeSet = header.timestampType === "LogAppendTime";
   if (!keysMissing && !timesWrong && !appendTimeSet) return;
   const count = header.recordCount;
+  const plain = opened ?? header.bytes.subarray(batchHeaderBytes);
   const { baseTimestampHigh: high, baseTimestampLow: low } = header;
   const { output } = indexRecords(plain, 0, plain.length, count, high, low, true);
   const faults: RecordFault[] = [];
@@ -214,7 +232,6 @@ function appendTimeFromClient(count: number): RecordErrors {
 
 function settle(
   header: BatchHeader,
-  codec: Codec,
   summary: WalkSummary | undefined,
   plain: Uint8Array | undefined,
   options: ValidateOptions,
@@ -229,5 +246,6 @@ function settle(
   }
   header.setMaxTimestamp(options.timestampType, maxTimestamp);
   const logAppendTimeMs = appendTime ? options.nowMs : -1;
+  const codec = header.codecId as Codec;
   return { bytes: header.bytes, header, codec, count, maxTimestamp, maxTimestampDelta, logAppendTimeMs, plain };
 }
