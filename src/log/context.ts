@@ -6,6 +6,7 @@ import type { FileCache } from "./file_cache.ts";
 import type { GroupCommit } from "./group_commit.ts";
 import type { RecentBudget } from "./recent_batches.ts";
 import type { SpaceGuard } from "./space_guard.ts";
+import type { StartOffsets } from "./start_offsets.ts";
 
 /** "sync": answered after fdatasync. "os": answered after the write; the system decides when it reaches the disk. */
 export type Durability = "sync" | "os";
@@ -21,4 +22,5 @@ export interface LogContext {
   budget: RecentBudget;
   space: SpaceGuard;
   commit: GroupCommit;
+  starts: StartOffsets;
 }

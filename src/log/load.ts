@@ -1,34 +1,196 @@
-/** Loads a partition from its folder. */
+/**
+ * Loads a partition from its folder: trusts what the checkpoint vouches for, checks the rest, and brings the folder into
+ * the state that appends expect. Loading twice in a row, or after a crash in the middle, gives the same log.
+ */
+
+import type { PartitionCheckpoint } from "./checkpoint.ts";
 import type { LogContext } from "./context.ts";
 import type { LogState } from "./log_state.ts";
 import { listSegments } from "./partition_files.ts";
-import { Segment } from "./segment.ts";
+import { cutTail, scanSegment } from "./recovery.ts";
+import { Segment, segmentName } from "./segment.ts";
 
-export function loadPartition(context: LogContext, state: LogState): void {
-  const { disk } = context;
-  if (!disk.stat(state.directory)) {
-    const first = new Segment(context.files, state.directory, 0);
-    first.createdMs = context.clock.nowMs();
-    state.segments.push(first);
-    return;
-  }
-  state.exists = true;
-  for (const base of listSegments(disk.list(state.directory))) {
-    const path = `${state.directory}/${String(base).padStart(20, "0")}.log`;
-    const stat = disk.stat(path)!;
+export interface LoadHints {
+  checkpoint: PartitionCheckpoint | undefined;
+  /** From the log-start-offset-checkpoint; 0 when it says nothing. */
+  startOffset: number;
+}
+
+export function loadPartition(context: LogContext, state: LogState, hints: LoadHints): void {
+  const { disk, clock } = context;
+  const vouched = hints.checkpoint;
+  const startOffset = Math.max(hints.startOffset, vouched?.logStartOffset ?? 0);
+  state.exists = disk.stat(state.directory)?.isDirectory ?? false;
+  const names = state.exists ? disk.list(state.directory) : [];
+  for (const name of names) if (name.endsWith(".tmp")) disk.remove(`${state.directory}/${name}`);
+  const bases = dropDeadSegments(context, state, listSegments(names), startOffset);
+  const scanned: Segment[] = [];
+  bases.forEach((base, index) => {
+    const stat = disk.stat(`${state.directory}/${segmentName(base)}.log`)!;
     const segment = new Segment(context.files, state.directory, base, { size: stat.size, createdMs: stat.modifiedMs });
     state.segments.push(segment);
-    state.logEndOffset = base;
-    segment.loadMaxTimestamp();
+    const nextBase = bases[index + 1];
+    if (vouched && base < vouched.segmentBase) {
+      checkIndexes(context, state, segment, nextBase ?? Number.POSITIVE_INFINITY);
+      state.logEndOffset = nextBase ?? vouched.endOffset;
+      return;
+    }
+    const hint = vouched?.segmentBase === base ? vouched : undefined;
+    if (recoverSegment(context, state, segment, stat.size, hint, nextBase)) scanned.push(segment);
+  });
+  syncRecovered(context, state, scanned);
+  const end = Math.max(state.logEndOffset, vouched?.endOffset ?? 0, startOffset);
+  if (end > state.logEndOffset)
+    context.logger.error("a log ends before an offset that it had reached; records are missing", {
+      partition: state.name,
+      offset: state.logEndOffset,
+      expectedOffset: end,
+    });
+  if (state.segments.length === 0 || end > state.logEndOffset) {
+    const next = new Segment(context.files, state.directory, end);
+    next.createdMs = clock.nowMs();
+    state.segments.push(next);
   }
-  if (state.segments.length === 0) {
-    state.segments.push(new Segment(context.files, state.directory, 0));
+  state.logEndOffset = end;
+  state.highWatermark = end;
+  state.logStartOffset = Math.max(startOffset, state.segments[0]!.baseOffset);
+}
+
+/** The records of a recovered end cannot be made durable: nothing may build on them until the node starts again. */
+export class RecoverySyncError extends Error {
+  override name = "RecoverySyncError";
+}
+
+/** What was found may be in memory only, left there by a process that was killed: nobody may read it before it is durable. */
+function syncRecovered(context: LogContext, state: LogState, scanned: readonly Segment[]): void {
+  if (scanned.length === 0) return;
+  try {
+    for (const segment of scanned) context.files.use(segment.logPath).syncNow();
+    context.disk.syncDirectory(state.directory);
+  } catch (error) {
+    throw new RecoverySyncError((error as Error).message);
+  }
+}
+
+/** Removes segments that end at or before the log start; a crash may have brought them back. */
+function dropDeadSegments(context: LogContext, state: LogState, bases: number[], startOffset: number): number[] {
+  let dead = 0;
+  while (dead + 1 < bases.length && bases[dead + 1]! <= startOffset) dead++;
+  for (const base of bases.slice(0, dead)) removeSegmentFiles(context, state.directory, base);
+  return bases.slice(dead);
+}
+
+export function removeSegmentFiles(context: LogContext, directory: string, baseOffset: number): void {
+  const stem = `${directory}/${segmentName(baseOffset)}`;
+  for (const ending of ["log", "index", "timeindex", "snapshot"]) {
+    const path = `${stem}.${ending}`;
+    context.files.drop(path);
+    if (context.disk.stat(path)) context.disk.remove(path);
+  }
+}
+
+/**
+ * Checks a segment that the checkpoint does not vouch for, or only in its first part; sets the log end. Gives whether
+ * anything was checked (an unchanged segment needs no look at all).
+ */
+function recoverSegment(
+  context: LogContext,
+  state: LogState,
+  segment: Segment,
+  fileBytes: number,
+  vouched: PartitionCheckpoint | undefined,
+  nextBase: number | undefined,
+): boolean {
+  const from = vouched && trustIndexes(segment, fileBytes, vouched);
+  if (from && fileBytes === vouched!.position) {
+    segment.maxTimestamp = vouched!.maxTimestamp;
+    segment.maxTimestampOffset = vouched!.maxTimestampOffset;
+    state.logEndOffset = vouched!.endOffset;
+    return false;
+  }
+  if (vouched && !from)
+    context.logger.error("a segment or its index is shorter than the checkpoint says; checking all of it", {
+      partition: state.name,
+      file: segment.logPath,
+      bytes: fileBytes,
+      expectedBytes: vouched.position,
+    });
+  if (!from) {
+    segment.offsetIndex.reset();
+    segment.timeIndex.reset();
+  } else segment.loadMaxTimestamp();
+  const position = from?.position ?? 0;
+  segment.size = position;
+  segment.written = fileBytes;
+  const scan = scanSegment(
+    segment,
+    fileBytes,
+    position,
+    from?.offset ?? segment.baseOffset,
+    nextBase ?? Number.POSITIVE_INFINITY,
+    state.config.indexIntervalBytes,
+  );
+  state.logEndOffset = scan.endOffset;
+  segment.written = scan.position;
+  if (scan.fault) cutTail(context, state, segment, fileBytes, scan, nextBase === undefined);
+  if (state.active === segment && nextBase === undefined) return true;
+  sealLater(context, state, segment);
+  if (state.active !== segment) state.logEndOffset = state.active.baseOffset;
+  return true;
+}
+
+/**
+ * Takes the part of the indexes that was synced with the checkpoint. Gives where to check from: the batch that the last
+ * entry points to, since what the indexes say of the times before it is complete.
+ */
+function trustIndexes(
+  segment: Segment,
+  fileBytes: number,
+  vouched: PartitionCheckpoint,
+): { position: number; offset: number } | undefined {
+  const { offsetIndex, timeIndex } = segment;
+  if (fileBytes < vouched.position) return undefined;
+  if (offsetIndex.count < vouched.offsetEntries || timeIndex.count < vouched.timeEntries) return undefined;
+  const relativeEnd = vouched.endOffset - segment.baseOffset;
+  offsetIndex.truncateTo(Math.min(vouched.offsetEntries, offsetIndex.countBelow(relativeEnd)));
+  timeIndex.truncateTo(Math.min(vouched.timeEntries, timeIndex.countBelow(relativeEnd)));
+  const position = offsetIndex.lastPosition() ?? 0;
+  if (position > vouched.position) return undefined;
+  return { position, offset: segment.baseOffset };
+}
+
+/** Rebuilds the indexes of a synced segment when they are missing or do not fit it. */
+function checkIndexes(context: LogContext, state: LogState, segment: Segment, offsetLimit: number): void {
+  const fits = (segment.offsetIndex.lastPosition() ?? 0) < Math.max(1, segment.size);
+  const exist = [segment.offsetIndex.path, segment.timeIndex.path].every((path) => context.disk.stat(path));
+  if (fits && exist) {
+    segment.loadMaxTimestamp();
     return;
   }
-  state.active.walk(0, (header) => {
-    state.logEndOffset = header.lastOffset + 1;
-    return false;
-  });
-  state.highWatermark = state.logEndOffset;
-  state.logStartOffset = state.segments[0]!.baseOffset;
+  context.logger.warn("rebuilding the indexes of a segment", { partition: state.name, file: segment.logPath });
+  segment.offsetIndex.reset();
+  segment.timeIndex.reset();
+  const bytes = segment.size;
+  segment.size = 0;
+  const scan = scanSegment(segment, bytes, 0, segment.baseOffset, offsetLimit, state.config.indexIntervalBytes);
+  if (scan.fault)
+    context.logger.error("a segment that was synced is damaged; its records from here on cannot be read", {
+      partition: state.name,
+      file: segment.logPath,
+      position: scan.position,
+      offset: scan.endOffset,
+      reason: scan.fault,
+    });
+  segment.size = bytes;
+  sealLater(context, state, segment);
+}
+
+/** Writes a rebuilt index; without space it stays in memory, where it is complete, and reaches its file with a checkpoint. */
+function sealLater(context: LogContext, state: LogState, segment: Segment): void {
+  state.unsynced.add(segment);
+  try {
+    segment.sealIndexes();
+  } catch (error) {
+    context.logger.warn("could not write a rebuilt index", { file: segment.logPath, reason: (error as Error).message });
+  }
 }

@@ -18,6 +18,11 @@ export class LogState {
   readonly segments: Segment[] = [];
   readonly recent: RecentBatches;
   readonly producers = new ProducerState(limits.producersPerPartitionMax);
+  /** Segments with bytes that no sync has covered: the log under "os", indexes always. Drained by the checkpoint. */
+  readonly unsynced = new Set<Segment>();
+  producersLoaded = false;
+  /** Under "os": a late sync failed, so only a start that checks the batches may vouch for them again. */
+  syncLost = false;
   config: LogConfig;
   topicId: string | undefined;
   logStartOffset = 0;

@@ -3,11 +3,18 @@
  *
  * Invariant: a partition's folder is touched only through its PartitionLog, of which there is one.
  */
-import type { Clock } from "../base/clock.ts";
+import type { Clock, Timer } from "../base/clock.ts";
 import { KafkaError } from "../base/kafka_error.ts";
 import { limits } from "../base/limits.ts";
 import type { Logger } from "../base/log.ts";
-import type { Disk } from "../platform/disk.ts";
+import { type Disk, parentOf } from "../platform/disk.ts";
+import {
+  type Checkpoints,
+  type PartitionCheckpoint,
+  takeCheckpoint,
+  writeCleanStop,
+  writeRunningCheckpoint,
+} from "./checkpoint.ts";
 import type { Durability, LogContext } from "./context.ts";
 import { FileCache } from "./file_cache.ts";
 import { GroupCommit, type Schedule } from "./group_commit.ts";
@@ -16,6 +23,7 @@ import { deletedEnding, parseFolderName, readTopicId } from "./partition_files.t
 import { PartitionLog } from "./partition_log.ts";
 import { RecentBudget } from "./recent_batches.ts";
 import { SpaceGuard } from "./space_guard.ts";
+import { StartOffsets } from "./start_offsets.ts";
 
 export type { Durability } from "./context.ts";
 export type { AppendResult, ReadOptions } from "./partition_log.ts";
@@ -40,20 +48,30 @@ export class LogStore {
   private readonly logs = new Map<string, Map<number, PartitionLog>>();
   /** Folders found at start that nobody has asked for yet. */
   private readonly found = new Map<string, Set<number>>();
+  /** What the last checkpoint said of partitions that nobody has asked for yet. */
+  private readonly checkpoints: Checkpoints;
   private deletions = 0;
-  private closed = false;
+  private closing: Promise<void> | undefined;
+  private timers: Timer[] = [];
+  private working: Promise<unknown> = Promise.resolve();
 
-  private constructor(context: LogContext) {
+  private constructor(context: LogContext, checkpoints: Checkpoints) {
     this.context = context;
+    this.checkpoints = checkpoints;
   }
 
-  /** Opens (or makes) the store in a folder. Reads no segment; partitions are loaded when they are first used. */
+  /**
+   * Opens (or makes) the store in a folder, with one small read. Partitions are loaded, and after a crash checked, when
+   * they are first used.
+   */
   static open(disk: Disk, directory: string, options: LogStoreOptions): LogStore {
     const { clock, logger, durability } = options;
     if (!disk.stat(directory)) {
       disk.makeDirectory(directory);
-      disk.syncDirectory(directory);
+      disk.syncDirectory(parentOf(directory));
     }
+    const checkpoints = takeCheckpoint(disk, directory, logger);
+    const later = options.schedule ?? ((run: () => void) => void setImmediate(run));
     const context: LogContext = {
       disk,
       directory,
@@ -63,21 +81,19 @@ export class LogStore {
       files: new FileCache(disk, limits.logFilesOpenMax),
       budget: new RecentBudget(limits.recentBatchesBytesMax),
       space: new SpaceGuard(disk, directory, clock, logger),
-      commit: new GroupCommit(options.schedule ?? ((run) => void setImmediate(run)), () =>
-        disk.syncDirectoryLater(directory),
-      ),
+      commit: new GroupCommit(later, () => disk.syncDirectoryLater(directory)),
+      starts: StartOffsets.open(disk, directory),
     };
-    const store = new LogStore(context);
+    const store = new LogStore(context, checkpoints);
     for (const name of disk.list(directory)) {
-      if (name.endsWith(deletedEnding)) {
-        disk.removeTree(`${directory}/${name}`);
-        continue;
-      }
+      if (name.endsWith(deletedEnding)) disk.removeTree(`${directory}/${name}`);
       const folder = parseFolderName(name);
       if (!folder) continue;
       const partitions = store.found.get(folder.topic) ?? new Set();
       store.found.set(folder.topic, partitions.add(folder.partition));
     }
+    store.every(limits.logCheckpointMs, () => store.checkpoint());
+    store.every(limits.logRetentionCheckMs, () => store.clean());
     return store;
   }
 
@@ -91,18 +107,12 @@ export class LogStore {
       if (options.config) known.config = options.config;
       return known;
     }
-    if (this.closed) throw new KafkaError("KAFKA_STORAGE_ERROR", "the node is closing");
-    const partitions = this.found.get(topic);
-    if (partitions?.delete(partition)) {
-      if (partitions.size === 0) this.found.delete(topic);
-      const path = `${this.context.directory}/${topic}-${partition}`;
-      const foundId = options.topicId && readTopicId(this.context.disk, path);
-      if (foundId && foundId !== options.topicId) {
-        this.context.logger.warn("removing the folder of an older topic of this name", { path, topicId: foundId });
-        this.removeFolder(path);
-      }
-    }
-    const log = new PartitionLog(this.context, topic, partition, options.config ?? defaultLogConfig, options.topicId);
+    if (this.closing) throw new KafkaError("KAFKA_STORAGE_ERROR", "the node is closing");
+    const log = new PartitionLog(this.context, topic, partition, {
+      config: options.config ?? defaultLogConfig,
+      topicId: options.topicId,
+      checkpoint: this.claim(topic, partition, options.topicId),
+    });
     let logs = this.logs.get(topic);
     if (!logs) {
       logs = new Map();
@@ -110,6 +120,33 @@ export class LogStore {
     }
     logs.set(partition, log);
     return log;
+  }
+
+  /** Takes up what an earlier run left of a partition, or removes it when it was of an older topic of this name. */
+  private claim(topic: string, partition: number, topicId: string | undefined): PartitionCheckpoint | undefined {
+    const { context } = this;
+    const name = `${topic}-${partition}`;
+    const checkpoint = this.checkpoints.get(name);
+    this.checkpoints.delete(name);
+    const partitions = this.found.get(topic);
+    if (!partitions?.delete(partition)) {
+      // Without a folder there is no log: what is still said about one is of a topic that was deleted.
+      context.starts.forget(topic, partition);
+      return undefined;
+    }
+    if (partitions.size === 0) this.found.delete(topic);
+    const path = `${context.directory}/${name}`;
+    const foundId = topicId && (checkpoint?.topicId ?? readTopicId(context.disk, path));
+    if (!foundId || foundId === topicId) return checkpoint;
+    // The checkpoint may be older than a folder that was made anew since.
+    if (checkpoint?.topicId && readTopicId(context.disk, path) === topicId) {
+      context.starts.forget(topic, partition);
+      return undefined;
+    }
+    context.logger.warn("removing the folder of an older topic of this name", { path, topicId: foundId });
+    context.starts.forget(topic, partition);
+    this.removeFolder(path);
+    return undefined;
   }
 
   /** The log of a partition that was created since the store was opened. */
@@ -136,7 +173,11 @@ export class LogStore {
     }
     this.logs.delete(topic);
     this.found.delete(topic);
-    for (const partition of partitions) this.removeFolder(`${this.context.directory}/${topic}-${partition}`);
+    for (const partition of partitions) {
+      this.checkpoints.delete(`${topic}-${partition}`);
+      this.context.starts.forget(topic, partition);
+      this.removeFolder(`${this.context.directory}/${topic}-${partition}`);
+    }
   }
 
   /** Renames first, so that a crash in the middle leaves nothing that looks like a partition. */
@@ -148,10 +189,77 @@ export class LogStore {
     disk.removeTree(doomed);
   }
 
-  /** Refuses further appends to new partitions and waits for what is on its way. */
-  async close(): Promise<void> {
-    this.closed = true;
-    await Promise.all([...this.partitions()].map((log) => log.idle()));
-    this.context.files.closeAll();
+  /** Removes what the topics' retention lets go; gives the number of segments. Runs by itself from time to time. */
+  clean(): Promise<number> {
+    return this.exclusively(async () => {
+      let removed = 0;
+      let passed = 0;
+      for (const log of this.partitions()) {
+        if (++passed % 16 === 0) await new Promise((resolve) => setImmediate(resolve));
+        try {
+          removed += await log.clean();
+        } catch (error) {
+          const reason = (error as Error).message;
+          this.context.logger.error("retention failed", { partition: `${log.topic}-${log.partition}`, reason });
+        }
+      }
+      return removed;
+    });
+  }
+
+  /** Makes a start after a crash from here cheap. Runs by itself from time to time. */
+  checkpoint(): Promise<void> {
+    return this.exclusively(async () => {
+      const { disk, directory, logger } = this.context;
+      try {
+        await writeRunningCheckpoint(disk, directory, await this.gather(false));
+      } catch (error) {
+        logger.error("could not write the checkpoint of the logs", { reason: (error as Error).message });
+      }
+    });
+  }
+
+  private async gather(isLast: boolean): Promise<Checkpoints> {
+    const gathered: Checkpoints = new Map(this.checkpoints);
+    await Promise.all(
+      [...this.partitions()].map(async (log) => {
+        const one = await log.checkpoint(isLast);
+        if (one) gathered.set(`${log.topic}-${log.partition}`, one);
+      }),
+    );
+    return gathered;
+  }
+
+  /** Waits for all batches on their way, and leaves the folder so that the next start has nothing to check. */
+  close(): Promise<void> {
+    this.closing ??= this.shutDown();
+    return this.closing;
+  }
+
+  private async shutDown(): Promise<void> {
+    for (const timer of this.timers) timer.cancel();
+    await this.exclusively(async () => {
+      const { disk, directory, files } = this.context;
+      for (const log of this.partitions()) log.refuseAppends();
+      await Promise.all([...this.partitions()].map((log) => log.idle()));
+      writeCleanStop(disk, directory, await this.gather(true));
+      files.closeAll();
+    });
+  }
+
+  /** One at a time: checkpoint, retention, close. */
+  private exclusively<T>(action: () => Promise<T>): Promise<T> {
+    const result = this.working.then(action, action);
+    this.working = result.catch(() => undefined);
+    return result;
+  }
+
+  private every(periodMs: number, action: () => Promise<unknown>): void {
+    const index = this.timers.length;
+    const again = () => {
+      if (this.closing) return;
+      this.timers[index] = this.context.clock.setTimer(periodMs, () => void action().finally(again));
+    };
+    again();
   }
 }

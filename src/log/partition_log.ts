@@ -5,13 +5,18 @@
  * removes it; offsets are dense, never reused and never renumbered.
  */
 import { KafkaError } from "../base/kafka_error.ts";
+import { limits } from "../base/limits.ts";
 import { DiskError } from "../platform/disk.ts";
+import type { PartitionCheckpoint } from "./checkpoint.ts";
 import type { LogContext } from "./context.ts";
-import { loadPartition } from "./load.ts";
+import { loadPartition, RecoverySyncError } from "./load.ts";
 import type { LogConfig } from "./log_config.ts";
 import { LogState } from "./log_state.ts";
+import { checkpointPartition, snapshotProducers } from "./partition_checkpoint.ts";
 import { type AppendResult, PartitionWriter } from "./partition_writer.ts";
+import { ensureProducers } from "./producer_history.ts";
 import { PartitionReader, type ReadOptions } from "./reader.ts";
+import { applyRetention, deleteRecords } from "./retention.ts";
 import { maxTimestampOffset, offsetForTimestamp, type TimedOffset } from "./time_lookup.ts";
 
 export type { AppendResult, ReadOptions };
@@ -24,6 +29,12 @@ export interface ProducerDescription {
   lastTimestamp: number;
   coordinatorEpoch: number;
   currentTxnStartOffset: number;
+}
+
+export interface PartitionOptions {
+  config: LogConfig;
+  topicId: string | undefined;
+  checkpoint: PartitionCheckpoint | undefined;
 }
 
 interface Loaded {
@@ -42,16 +53,23 @@ export class PartitionLog {
   private readonly context: LogContext;
   private settings: LogConfig;
   private readonly topicId: string | undefined;
+  private checkpointed: PartitionCheckpoint | undefined;
+  /** Set for good when the partition cannot be trusted before the next start. */
+  private broken: string | undefined;
+  /** Records at or past the offset that this gives are kept by retention: what tables have not applied yet. */
+  retainFrom: (() => number) | undefined;
   private loaded: Loaded | undefined;
   private readonly listeners = new Set<() => void>();
   private gone = false;
+  private closed = false;
 
-  constructor(context: LogContext, topic: string, partition: number, config: LogConfig, topicId: string | undefined) {
+  constructor(context: LogContext, topic: string, partition: number, options: PartitionOptions) {
     this.context = context;
     this.topic = topic;
     this.partition = partition;
-    this.settings = config;
-    this.topicId = topicId;
+    this.settings = options.config;
+    this.topicId = options.topicId;
+    this.checkpointed = options.checkpoint;
   }
 
   /** Settable at any time; takes effect with the next append or cleaning. */
@@ -65,20 +83,25 @@ export class PartitionLog {
 
   /** Offset of the first record that clients may read. */
   get logStartOffset(): number {
-    return this.load().state.logStartOffset;
+    return this.known?.logStartOffset ?? this.load().state.logStartOffset;
   }
   /** Offset that the next record gets. */
   get logEndOffset(): number {
-    return this.load().state.logEndOffset;
+    return this.known?.endOffset ?? this.load().state.logEndOffset;
   }
   /** End of what is durable (under "os": of what is written), which is what clients may read. */
   get highWatermark(): number {
-    return this.load().state.highWatermark;
+    return this.known?.endOffset ?? this.load().state.highWatermark;
+  }
+
+  /** What a clean stop tells of a partition that is not loaded yet. */
+  private get known(): PartitionCheckpoint | undefined {
+    return this.loaded || this.gone || !this.checkpointed?.isExact ? undefined : this.checkpointed;
   }
 
   /** Bytes of all segments, batches on their way included. */
   sizeBytes(): number {
-    return this.load().state.sizeBytes();
+    return this.known?.sizeBytes ?? this.load().state.sizeBytes();
   }
 
   /**
@@ -124,7 +147,9 @@ export class PartitionLog {
   /** What is known of idempotent producers, for DescribeProducers. */
   producers(): ProducerDescription[] {
     const described: ProducerDescription[] = [];
-    for (const producer of this.load().state.producers.values()) {
+    const { state } = this.load();
+    this.onFiles(() => ensureProducers(this.context, state));
+    for (const producer of state.producers.values()) {
       const last = producer.batches[producer.batches.length - 1];
       described.push({
         producerId: BigInt(producer.producerId),
@@ -146,9 +171,56 @@ export class PartitionLog {
     return { leaderEpoch: onlyEpoch, endOffset: this.logEndOffset };
   }
 
+  /**
+   * Kafka's DeleteRecords: makes records before `before` unreadable (-1: all that are durable). Resolves with the new log
+   * start once it is durable; rejects with OFFSET_OUT_OF_RANGE or KAFKA_STORAGE_ERROR.
+   */
+  async deleteRecords(before: number): Promise<number> {
+    try {
+      const start = await deleteRecords(this.context, this.load().state, before);
+      this.clean().catch((error) => {
+        this.context.logger.error("could not remove the segments of deleted records", { reason: String(error) });
+      });
+      return start;
+    } catch (error) {
+      throw storageError(error);
+    }
+  }
+
+  /** Removes segments that config and clients let go and forgets idle producers; gives the number of segments removed. */
+  async clean(): Promise<number> {
+    const { state, writer } = this.load();
+    state.producers.expire(this.context.clock.nowMs(), limits.producerExpirationMs);
+    return await applyRetention(this.context, state, writer, this.retainFrom?.() ?? Number.POSITIVE_INFINITY);
+  }
+
+  /** What the store's checkpoint is to say of this partition, made durable first; nothing when it never had a file. */
+  async checkpoint(isLast: boolean): Promise<PartitionCheckpoint | undefined> {
+    if (!this.loaded || this.gone) return this.checkpointed;
+    const { state, writer } = this.loaded;
+    if (!state.exists || state.syncLost || writer.faultReason) return this.checkpointed;
+    if (isLast) {
+      await writer.idle();
+      snapshotProducers(this.context, state);
+    }
+    this.checkpointed = await checkpointPartition(this.context, state, writer.durable, this.checkpointed, isLast);
+    return this.checkpointed;
+  }
+
+  /** Loads the partition now rather than with its first use. */
+  open(): void {
+    this.load();
+  }
+
   /** Why appends are refused at the moment, if they are. */
   get faultReason(): string | undefined {
-    return this.loaded?.writer.faultReason;
+    return this.broken ?? this.loaded?.writer.faultReason;
+  }
+
+  /** The store is closing: what is on its way is finished, more is refused. */
+  refuseAppends(): void {
+    this.closed = true;
+    this.loaded?.writer.close();
   }
 
   /** Resolves when all that was appended is durable or rejected. */
@@ -178,21 +250,26 @@ export class PartitionLog {
 
   private load(): Loaded {
     if (this.loaded) return this.loaded;
-    if (this.gone) throw new KafkaError("UNKNOWN_TOPIC_OR_PARTITION", `${this.topic}-${this.partition} was deleted`);
-    const state = new LogState(this.context, this.topic, this.partition, this.settings);
+    const name = `${this.topic}-${this.partition}`;
+    if (this.gone) throw new KafkaError("UNKNOWN_TOPIC_OR_PARTITION", `${name} was deleted`);
+    if (this.broken) throw new KafkaError("KAFKA_STORAGE_ERROR", `${name}: ${this.broken}`);
+    const { context } = this;
+    const state = new LogState(context, this.topic, this.partition, this.settings);
     state.topicId = this.topicId;
+    const startOffset = context.starts.get(this.topic, this.partition);
     try {
-      loadPartition(this.context, state);
+      loadPartition(context, state, { checkpoint: this.checkpointed, startOffset });
     } catch (error) {
+      if (error instanceof RecoverySyncError) {
+        this.broken = `${error.message}; start the node again once the disk works`;
+        throw new KafkaError("KAFKA_STORAGE_ERROR", `${name}: ${this.broken}`);
+      }
       throw storageError(error);
     }
-    const writer = new PartitionWriter(
-      this.context,
-      state,
-      () => undefined,
-      () => this.advanced(),
-    );
+    const writer = new PartitionWriter(context, state, () => this.advanced());
+    if (this.closed) writer.close();
     this.loaded = { state, writer, reader: new PartitionReader(state) };
+    if (this.checkpointed) this.checkpointed.isExact = false;
     return this.loaded;
   }
 

@@ -18,6 +18,7 @@ import { BatchHeader } from "../protocol/records/batch.ts";
 import type { LogContext } from "./context.ts";
 import type { LogState } from "./log_state.ts";
 import { leaderEpochCheckpoint, partitionMetadata } from "./partition_files.ts";
+import { ensureProducers } from "./producer_history.ts";
 import { encodeSnapshot } from "./producer_snapshot.ts";
 import { producerIdOf } from "./producer_state.ts";
 import { Segment, type SegmentMark, segmentName } from "./segment.ts";
@@ -33,6 +34,12 @@ export interface AppendResult {
   done: Promise<void>;
 }
 
+/** A place in a file: the end of what is durable (under "os": written). */
+export interface DurableEnd {
+  segment: Segment;
+  position: number;
+}
+
 interface Group {
   segment: Segment;
   mark: SegmentMark;
@@ -41,7 +48,7 @@ interface Group {
   bytes: number;
   parts: Uint8Array[];
   /** The segment that this group's segment follows, to be ended first, with the producers as they were then. */
-  ended: { segment: Segment; snapshot: Uint8Array | undefined } | undefined;
+  ended: { segment: Segment; snapshot: Uint8Array } | undefined;
   done: Promise<void>;
   resolve: () => void;
   reject: (error: KafkaError) => void;
@@ -53,22 +60,22 @@ export class PartitionWriter {
   private readonly context: LogContext;
   private readonly state: LogState;
   private readonly advanced: () => void;
-  private readonly loadProducers: () => void;
   private queue: Group[] = [];
   private running: Group | undefined;
   private scheduled = false;
+  private closed = false;
   private fault: { reason: string; retryAtMs: number; needsSync: boolean; repairing: boolean } | undefined;
   private idleWaiters: (() => void)[] = [];
   /** Segments whose end (indexes, snapshot) is not written yet. */
-  private ending: { segment: Segment; snapshot: Uint8Array | undefined }[] = [];
-  /** Segments with bytes that no sync has covered: the log under "os", indexes always. Drained by the checkpoint. */
-  readonly unsynced = new Set<Segment>();
+  private ending: { segment: Segment; snapshot: Uint8Array }[] = [];
+  /** The end of what is durable, as a place in a file. */
+  durable: DurableEnd;
 
-  constructor(context: LogContext, state: LogState, loadProducers: () => void, advanced: () => void) {
+  constructor(context: LogContext, state: LogState, advanced: () => void) {
     this.context = context;
     this.state = state;
-    this.loadProducers = loadProducers;
     this.advanced = advanced;
+    this.durable = { segment: state.active, position: state.active.size };
   }
 
   /** Why appends are refused at the moment, if they are. */
@@ -78,14 +85,14 @@ export class PartitionWriter {
 
   append(batch: Uint8Array): AppendResult {
     const { state, context } = this;
-    if (this.fault) this.refuse();
+    if (this.fault || this.closed) this.refuse();
     context.space.check(batch.length);
     const header = new BatchHeader(batch);
     const producerId = producerIdOf(header);
     const lastOffsetDelta = header.lastOffsetDelta;
     const stamped = state.config.timestampType === "LogAppendTime";
     if (producerId !== -1) {
-      this.loadProducers();
+      ensureProducers(context, state);
       const first = state.producers.check(producerId, header.producerEpoch, header.baseSequence, lastOffsetDelta);
       if (first) {
         const { baseOffset, lastOffset, timestamp, done = resolved } = first;
@@ -123,6 +130,11 @@ export class PartitionWriter {
     return { baseOffset, lastOffset, logAppendTimeMs: stamped ? nowMs : -1, duplicate: false, done: group.done };
   }
 
+  /** Refuses further appends. */
+  close(): void {
+    this.closed = true;
+  }
+
   /** Starts a new segment at the end of the log, if the active one has anything; its file is made with the next group. */
   roll(): void {
     if (this.state.active.size === 0) return;
@@ -141,12 +153,11 @@ export class PartitionWriter {
 
   private startSegment(nowMs: number): Group {
     const { state, context } = this;
-    this.loadProducers();
+    ensureProducers(context, state);
     const previous = state.active;
     const next = new Segment(context.files, state.directory, state.logEndOffset);
     next.createdMs = nowMs;
-    const snapshot =
-      state.producers.size > 0 ? encodeSnapshot(state.producers.values(), state.producers.size) : undefined;
+    const snapshot = encodeSnapshot(state.producers.values(), state.producers.size);
     state.segments.push(next);
     return this.newGroup(next, { segment: previous, snapshot });
   }
@@ -197,7 +208,7 @@ export class PartitionWriter {
         break;
       }
       if (this.context.durability === "os") {
-        this.unsynced.add(group.segment);
+        this.state.unsynced.add(group.segment);
         this.complete(group);
         continue;
       }
@@ -240,26 +251,30 @@ export class PartitionWriter {
     group.segment.written = group.mark.size + group.bytes;
   }
 
-  private endSegment(segment: Segment, nextOffset: number, snapshot: Uint8Array | undefined): void {
+  private endSegment(segment: Segment, nextOffset: number, snapshot: Uint8Array): void {
     segment.sealIndexes();
-    this.unsynced.add(segment);
-    if (!snapshot) return;
-    const path = `${this.state.directory}/${segmentName(nextOffset)}.snapshot`;
-    const file = this.context.disk.open(path, { write: true, create: true, truncate: true });
-    file.write(snapshot, 0);
-    file.close();
+    this.state.unsynced.add(segment);
+    this.putFile(`${segmentName(nextOffset)}.snapshot`, snapshot);
+  }
+
+  private putFile(name: string, bytes: Uint8Array): void {
+    const file = this.context.disk.open(`${this.state.directory}/${name}`, {
+      write: true,
+      create: true,
+      truncate: true,
+    });
+    try {
+      file.write(bytes, 0);
+    } finally {
+      file.close();
+    }
   }
 
   private makeFolder(): void {
     const { state, context } = this;
     context.disk.makeDirectory(state.directory);
-    const put = (name: string, bytes: Uint8Array) => {
-      const file = context.disk.open(`${state.directory}/${name}`, { write: true, create: true, truncate: true });
-      file.write(bytes, 0);
-      file.close();
-    };
-    if (state.topicId) put("partition.metadata", partitionMetadata(state.topicId));
-    put("leader-epoch-checkpoint", leaderEpochCheckpoint(state.logStartOffset));
+    if (state.topicId) this.putFile("partition.metadata", partitionMetadata(state.topicId));
+    this.putFile("leader-epoch-checkpoint", leaderEpochCheckpoint(state.logStartOffset));
     state.exists = true;
     state.rootDirty = true;
     state.directoryDirty = true;
@@ -273,6 +288,8 @@ export class PartitionWriter {
     if (state.rootDirty) {
       syncs.push(context.commit.syncRoot());
       if (state.topicId) syncs.push(this.syncFile(`${state.directory}/partition.metadata`));
+      // A deleted topic of this name must not leave its log start to this one.
+      syncs.push(context.starts.settled());
     }
     syncs.push(context.disk.syncDirectoryLater(state.directory));
     // All must have ended before anything is taken back.
@@ -294,6 +311,7 @@ export class PartitionWriter {
   private complete(group: Group): void {
     this.running = undefined;
     this.state.highWatermark = group.endOffset;
+    this.durable = { segment: group.segment, position: group.mark.size + group.bytes };
     group.resolve();
     this.advanced();
   }
@@ -333,6 +351,7 @@ export class PartitionWriter {
 
   /** Answers an append while the partition has a fault, after trying to mend it; returns when it is mended. */
   private refuse(): void {
+    if (this.closed) throw new KafkaError("KAFKA_STORAGE_ERROR", `${this.state.name}: the node is closing`);
     const fault = this.fault!;
     if (!fault.repairing && this.context.clock.monotonicMs() >= fault.retryAtMs) this.repair();
     if (this.fault) throw new KafkaError("KAFKA_STORAGE_ERROR", `${this.state.name} refuses appends: ${fault.reason}`);
@@ -375,6 +394,7 @@ export class PartitionWriter {
     try {
       this.write(group);
       await this.sync(group);
+      this.durable = { segment: group.segment, position: 0 };
     } catch (error) {
       state.segments.pop();
       this.ending = this.ending.filter((ended) => ended.segment !== segment);

@@ -89,6 +89,11 @@ export class RecentBatches {
     }
   }
 
+  /** Forgets batches that start before `offset`, because their segment is gone. */
+  dropBefore(offset: number): void {
+    while (this.count > 0 && this.offsets[this.head]! < offset && this.dropOldest());
+  }
+
   clear(): void {
     this.truncateTo(Number.NEGATIVE_INFINITY);
   }

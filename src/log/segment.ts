@@ -53,8 +53,8 @@ export class Segment {
     this.maxTimestampOffset = baseOffset;
     const entries = (ending: string, bytes: number) =>
       found ? Math.floor((files.disk.stat(`${this.stem}.${ending}`)?.size ?? 0) / bytes) : 0;
-    this.offsetIndex = new OffsetIndex(files, `${this.stem}.index`, entries("index", offsetEntryBytes), !found);
-    this.timeIndex = new TimeIndex(files, `${this.stem}.timeindex`, entries("timeindex", timeEntryBytes), !found);
+    this.offsetIndex = new OffsetIndex(files, `${this.stem}.index`, entries("index", offsetEntryBytes));
+    this.timeIndex = new TimeIndex(files, `${this.stem}.timeindex`, entries("timeindex", timeEntryBytes));
   }
 
   /** Takes the largest time from the time index, which holds it for every segment that was ended or closed cleanly. */
@@ -134,9 +134,8 @@ export class Segment {
     this.timeIndex.seal();
   }
 
-  /** Writes what the index files lack, so that the segment can be closed and opened without reading it. */
+  /** Writes what the index files lack. */
   flushIndexes(): void {
-    this.timeIndex.appendIfLater(this.maxTimestamp, this.maxTimestampOffset - this.baseOffset);
     this.offsetIndex.flush();
     this.timeIndex.flush();
   }

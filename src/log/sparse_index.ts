@@ -21,14 +21,13 @@ class SparseIndex {
   private fileMayBeLonger = false;
   private readonly scratch: Uint8Array;
 
-  protected constructor(files: FileCache, path: string, entryBytes: number, count: number, isNew: boolean) {
+  protected constructor(files: FileCache, path: string, entryBytes: number, count: number) {
     this.files = files;
     this.path = path;
     this.entryBytes = entryBytes;
     this.count = count;
     this.flushed = count;
     this.scratch = new Uint8Array(entryBytes);
-    if (isNew) this.memory = new Uint8Array(entryBytes * 8);
   }
 
   /** Takes the entries into memory, so that more can be added. */
@@ -65,15 +64,15 @@ class SparseIndex {
 
   /** Starts anew, whatever the file holds. */
   reset(): void {
-    this.memory = new Uint8Array(this.entryBytes * 8);
+    this.memory = undefined;
     this.count = 0;
     this.flushed = 0;
     this.fileMayBeLonger = true;
   }
 
-  /** Writes the entries that the file lacks; makes the file. */
+  /** Writes the entries that the file lacks; makes the file when there are any. */
   flush(): void {
-    if (!this.memory) return;
+    if (this.flushed === this.count && !this.fileMayBeLonger) return;
     const file = this.files.use(this.path, true);
     if (this.fileMayBeLonger) {
       file.truncate(this.flushed * this.entryBytes);
@@ -81,12 +80,13 @@ class SparseIndex {
     }
     if (this.flushed === this.count) return;
     const start = this.flushed * this.entryBytes;
-    file.write(this.memory.subarray(start, this.count * this.entryBytes), start);
+    file.write(this.memory!.subarray(start, this.count * this.entryBytes), start);
     this.flushed = this.count;
   }
 
-  /** Flushes and gives up the copy in memory. */
+  /** Flushes, makes the file in any case, and gives up the copy in memory. */
   seal(): void {
+    this.files.use(this.path, true);
     this.flush();
     this.memory = undefined;
   }
@@ -120,8 +120,8 @@ export const timeEntryBytes = 12;
 
 /** Offset (relative, of the last record of a batch) to the position where that batch starts. */
 export class OffsetIndex extends SparseIndex {
-  constructor(files: FileCache, path: string, count: number, isNew: boolean) {
-    super(files, path, offsetEntryBytes, count, isNew);
+  constructor(files: FileCache, path: string, count: number) {
+    super(files, path, offsetEntryBytes, count);
   }
 
   append(relativeOffset: number, position: number): void {
@@ -138,6 +138,35 @@ export class OffsetIndex extends SparseIndex {
     return readInt32(bytes, start + 4);
   }
 
+  /** The last entry's position that is at most `position`; 0 without one. */
+  floorPosition(position: number): number {
+    let low = 0;
+    let high = this.count - 1;
+    let found = 0;
+    while (low <= high) {
+      const middle = (low + high) >>> 1;
+      const { bytes, start } = this.entry(middle);
+      const at = readInt32(bytes, start + 4);
+      if (at <= position) {
+        found = at;
+        low = middle + 1;
+      } else high = middle - 1;
+    }
+    return found;
+  }
+
+  /** Position of the last entry. */
+  lastPosition(): number | undefined {
+    if (this.count === 0) return undefined;
+    const { bytes, start } = this.entry(this.count - 1);
+    return readInt32(bytes, start + 4);
+  }
+
+  /** Entries with an offset before `relativeOffset`. */
+  countBelow(relativeOffset: number): number {
+    return this.floor(relativeOffset - 1) + 1;
+  }
+
   protected override keyAt(index: number): number {
     const { bytes, start } = this.entry(index);
     return readInt32(bytes, start);
@@ -146,8 +175,8 @@ export class OffsetIndex extends SparseIndex {
 
 /** The largest time so far, to the (relative) last offset of the batch that has it. */
 export class TimeIndex extends SparseIndex {
-  constructor(files: FileCache, path: string, count: number, isNew: boolean) {
-    super(files, path, timeEntryBytes, count, isNew);
+  constructor(files: FileCache, path: string, count: number) {
+    super(files, path, timeEntryBytes, count);
   }
 
   /** Adds an entry unless the last one is as late. */
@@ -166,6 +195,13 @@ export class TimeIndex extends SparseIndex {
   before(timestamp: number): { timestamp: number; relativeOffset: number } | undefined {
     const index = this.floor(timestamp - 1);
     return index < 0 ? undefined : this.at(index);
+  }
+
+  /** Entries with an offset before `relativeOffset`. */
+  countBelow(relativeOffset: number): number {
+    let count = this.count;
+    while (count > 0 && this.at(count - 1).relativeOffset >= relativeOffset) count--;
+    return count;
   }
 
   private at(index: number): { timestamp: number; relativeOffset: number } {

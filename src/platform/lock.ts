@@ -89,7 +89,10 @@ function loadFlock(): typeof loadedFlock {
   type Library = { symbols: { flock(descriptor: number, operation: number): number } };
   const ffi = load.call(process, "bun:ffi") as { dlopen(name: string, symbols: object): Library } | undefined;
   if (!ffi) return undefined;
-  const names = process.platform === "darwin" ? ["libSystem.B.dylib"] : ["libc.so.6", "libc.so"];
+  const names =
+    process.platform === "darwin"
+      ? ["libSystem.B.dylib"]
+      : ["libc.so.6", `libc.musl-${process.arch === "arm64" ? "aarch64" : "x86_64"}.so.1`];
   for (const name of names) {
     try {
       const library = ffi.dlopen(name, { flock: { args: ["i32", "i32"], returns: "i32" } });

@@ -1,0 +1,87 @@
+/**
+ * Where the log of each partition begins when that is past its first segment's begin or files are about to be removed:
+ * Kafka's `log-start-offset-checkpoint` (text: version 0, number of lines, then topic, partition and offset of each).
+ *
+ * Invariant: an offset is in the file and synced before anything below it is removed, so that files which a crash brings
+ * back are known to be dead.
+ */
+import { type Disk, replaceFileLater } from "../platform/disk.ts";
+import { readText } from "./partition_files.ts";
+
+const fileName = "log-start-offset-checkpoint";
+
+export class StartOffsets {
+  private readonly disk: Disk;
+  private readonly path: string;
+  /** By "<topic> <partition>". */
+  private readonly offsets = new Map<string, number>();
+  private changed = false;
+  private running: Promise<void> | undefined;
+  private next: Promise<void> | undefined;
+
+  private constructor(disk: Disk, directory: string) {
+    this.disk = disk;
+    this.path = `${directory}/${fileName}`;
+  }
+
+  static open(disk: Disk, directory: string): StartOffsets {
+    const opened = new StartOffsets(disk, directory);
+    const lines = (readText(disk, opened.path) ?? "").split("\n").slice(2);
+    for (const line of lines) {
+      const match = /^(\S+ \d+) (\d+)$/.exec(line);
+      if (match) opened.offsets.set(match[1]!, Number(match[2]));
+    }
+    return opened;
+  }
+
+  get(topic: string, partition: number): number {
+    return this.offsets.get(`${topic} ${partition}`) ?? 0;
+  }
+
+  /** Moves the start of a log forward; resolves when that is durable. */
+  async advance(topic: string, partition: number, offset: number): Promise<void> {
+    if (offset <= this.get(topic, partition)) return;
+    this.offsets.set(`${topic} ${partition}`, offset);
+    this.changed = true;
+    await this.persist();
+  }
+
+  /** Forgets a partition that is gone. A new one of its name must not be acknowledged anything before `settled`. */
+  forget(topic: string, partition: number): void {
+    if (this.offsets.delete(`${topic} ${partition}`)) this.changed = true;
+  }
+
+  /** Resolves when the file says what this object says. */
+  settled(): Promise<void> {
+    return this.changed ? this.persist() : (this.running ?? Promise.resolve());
+  }
+
+  /** Writes the file; callers that come while it is being written share the next writing. */
+  persist(): Promise<void> {
+    if (this.next) return this.next;
+    const before = this.running;
+    const start = () => {
+      this.next = undefined;
+      const running = this.write().finally(() => {
+        if (this.running === running) this.running = undefined;
+      });
+      this.running = running;
+      return running;
+    };
+    if (!before) return start();
+    this.next = before.then(start, start);
+    return this.next;
+  }
+
+  private async write(): Promise<void> {
+    this.changed = false;
+    let text = `0\n${this.offsets.size}\n`;
+    for (const [name, offset] of this.offsets) text += `${name} ${offset}\n`;
+    try {
+      await replaceFileLater(this.disk, this.path, new TextEncoder().encode(text));
+    } catch (error) {
+      this.changed = true;
+      throw error;
+    }
+  }
+}
