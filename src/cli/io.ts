@@ -21,6 +21,8 @@ export interface Io {
   programName: string;
   /** Aborted by Ctrl-C or SIGTERM while a command runs. */
   signal: AbortSignal;
+  /** From now on the first Ctrl-C or SIGTERM aborts `signal`, so that a command can end in order; the next one ends it at once. */
+  watchInterrupt(): void;
 }
 
 /** A failure whose message is one clear line; `exitCode` 1 for failures, 2 for wrong usage. */
@@ -40,7 +42,8 @@ export class UsageError extends CliError {
   }
 }
 
-export function processIo(signal: AbortSignal): Io {
+export function processIo(): Io {
+  const interrupted = new AbortController();
   return {
     out: (chunk) => writeStandardOutput(chunk),
     err: (text) => void process.stderr.write(text),
@@ -51,7 +54,15 @@ export function processIo(signal: AbortSignal): Io {
     width: process.stdout.columns || 80,
     environment: process.env,
     programName: programName(),
-    signal,
+    signal: interrupted.signal,
+    watchInterrupt() {
+      const interrupt = () => {
+        if (interrupted.signal.aborted) process.exit(130);
+        interrupted.abort();
+      };
+      process.on("SIGINT", interrupt);
+      process.on("SIGTERM", interrupt);
+    },
   };
 }
 

@@ -10,5 +10,6 @@ const startNode: StartNode = async (config, logger) => {
   return node.startNode(config, logger);
 };
 
-const interrupted = new AbortController();
-process.exitCode = await run(process.argv.slice(2), processIo(interrupted.signal), { startNode });
+const code = await run(process.argv.slice(2), processIo(), { startNode });
+// Sockets and timers of a finished command must not keep the process.
+process.exit(code);

@@ -4,9 +4,12 @@
  * 130 interrupted.
  */
 import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
+import { addCompletion } from "./completion.ts";
 import { CliError, type Io } from "./io.ts";
+import { addKafkaCommands } from "./kafka_commands.ts";
 import { environmentName, type NodeOption, type NodeOptionName, nodeOptionEntries } from "./options.ts";
 import type { ServeFlags, StartNode } from "./serve.ts";
+import { addSqlCommand, duckdbSpelling } from "./sql_command.ts";
 import { version } from "./version.ts";
 
 export interface ProgramDependencies {
@@ -25,7 +28,7 @@ export async function run(argv: readonly string[], io: Io, dependencies: Program
     argv,
   );
   try {
-    await program.parseAsync([...argv], { from: "user" });
+    await program.parseAsync(duckdbSpelling(argv), { from: "user" });
     return code;
   } catch (error) {
     return reportError(error, io);
@@ -40,6 +43,10 @@ function reportError(error: unknown, io: Io): number {
   if (error instanceof CliError) {
     if (error.message !== "") io.err(`rowlog: ${error.message}\n`);
     return error.exitCode;
+  }
+  if (error instanceof Error && (error.name === "FormatError" || error.name === "OffsetSyntaxError")) {
+    io.err(`rowlog: ${error.message}\n`);
+    return 2;
   }
   if (io.signal.aborted) return 130;
   io.err(`rowlog: ${error instanceof Error ? error.message : String(error)}\n`);
@@ -61,8 +68,15 @@ function createProgram(
     .exitOverride()
     .configureOutput({ writeOut: (text) => void io.out(text), writeErr: (text) => io.err(text) })
     .showSuggestionAfterError();
+  const act = async (work: () => Promise<number>) => {
+    io.watchInterrupt();
+    done(await work());
+  };
   addServe(program, io, dependencies, done, argv);
+  addSqlCommand(program, { io, act });
+  addKafkaCommands(program, { io, act });
   addConfig(program, io, done);
+  addCompletion(program, { io, act });
   return program;
 }
 

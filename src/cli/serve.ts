@@ -101,7 +101,7 @@ function stopSignal(io: Io, logger: Logger): Promise<string> {
     };
     process.on("SIGTERM", () => onSignal("SIGTERM"));
     process.on("SIGINT", () => onSignal("SIGINT"));
-    if (io.signal.aborted) onSignal("SIGINT");
+    // Tests stop a node through the signal of their Io.
     io.signal.addEventListener("abort", () => first && onSignal("SIGINT"));
   });
 }

@@ -12,6 +12,8 @@ export const mediaTypes = {
   ndjson: "application/x-ndjson",
   csv: "text/csv; charset=utf-8; header=present",
   arrow: "application/vnd.apache.arrow.stream",
+  /** Lines: `{"columns": […]}`, then one JSON array per row, then `{"row_count": n}` or `{"error": …}`. For programs such as our shell. */
+  rows: "application/vnd.rowlog.rows+ndjson",
 } as const;
 
 export type SqlFormat = keyof typeof mediaTypes;
@@ -42,6 +44,7 @@ const formatsByType: Record<string, SqlFormat> = {
   "text/*": "csv",
   "text/csv": "csv",
   "application/vnd.apache.arrow.stream": "arrow",
+  "application/vnd.rowlog.rows+ndjson": "rows",
 };
 
 /** Reads the first chunk before it returns, so that a failing statement is still a problem document and not a cut answer. */
@@ -55,7 +58,11 @@ export async function sqlResponse(answer: SqlAnswer, format: SqlFormat): Promise
     throw error;
   }
   return new Response(
-    streamOf(first, chunks, once(() => answer.close())),
+    streamOf(
+      first,
+      chunks,
+      once(() => answer.close()),
+    ),
     { headers: { "content-type": mediaTypes[format] } },
   );
 }
@@ -70,6 +77,8 @@ function chunksOf(answer: SqlAnswer, format: SqlFormat): AsyncIterable<string | 
       return csvChunks(answer);
     case "arrow":
       return answer.arrow();
+    case "rows":
+      return rowsChunks(answer);
   }
 }
 
@@ -97,6 +106,26 @@ async function* ndjsonChunks(answer: SqlAnswer): AsyncGenerator<string> {
       started = true;
     }
     if (!started) yield "";
+  } catch (error) {
+    if (!started) throw error;
+    const { code, detail } = problemOf(error);
+    yield `${JSON.stringify({ error: { code, detail } })}\n`;
+  }
+}
+
+async function* rowsChunks(answer: SqlAnswer): AsyncGenerator<string> {
+  let text = `${JSON.stringify({ columns: answer.columns })}\n`;
+  let started = false;
+  let count = 0;
+  try {
+    for await (const rows of answer.rows()) {
+      if (rows.length === 0) continue;
+      yield `${text}${rows.join("\n")}\n`;
+      text = "";
+      started = true;
+      count += rows.length;
+    }
+    yield `${text}${JSON.stringify({ row_count: count })}\n`;
   } catch (error) {
     if (!started) throw error;
     const { code, detail } = problemOf(error);

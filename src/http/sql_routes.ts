@@ -52,7 +52,7 @@ export function addSqlRoutes(app: OpenAPIHono, services: HttpServices): void {
         200: {
           description: "The rows of the last statement.",
           schema: sqlAnswer,
-          mediaTypes: [mediaTypes.ndjson, "text/csv", mediaTypes.arrow],
+          mediaTypes: [mediaTypes.ndjson, "text/csv", mediaTypes.arrow, mediaTypes.rows],
         },
       },
       problems: [404, 406, 409, 413, 503, 504],
