@@ -4,7 +4,7 @@
 /** CRC32C: 8 tables of 256 words, then the 4 tables that move a CRC over CRC_STRIPE zero bytes. */
 export const CRC_TABLES: usize = 1024;
 export const CRC_SHIFT: usize = CRC_TABLES + 8192;
-export const CRC_STRIPE: usize = 256;
+export const CRC_STRIPE: usize = 64;
 /** Folding: history and block, then the rest of the long fold while the short one works on it. */
 export const FOLD: usize = 16384;
 export const FOLD_BLOCK: usize = 16384;
