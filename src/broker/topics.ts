@@ -16,6 +16,9 @@ export class Topics {
   /** Entries are never changed, so what follows from one is worked out once. */
   private readonly known = new WeakMap<TopicEntry, TopicSettings>();
 
+  /** From which offset on a partition's log must be kept, whatever its retention says: tables read from it. */
+  retainFrom: (topic: string, partition: number) => number = () => Number.POSITIVE_INFINITY;
+
   /** `defaults`: the node's own defaults of topic configs (`--retain-secs` and others), by Kafka's names. */
   constructor(catalog: Catalog, logs: LogStore, defaults: ReadonlyMap<string, string> = new Map()) {
     this.catalog = catalog;
@@ -44,7 +47,9 @@ export class Topics {
       const message = `Topic '${topic.name}' has no partition ${partition}.`;
       throw new KafkaError("UNKNOWN_TOPIC_OR_PARTITION", message);
     }
-    return this.logs.create(topic.name, partition, { topicId: topic.id, config: this.settings(topic).log });
+    const log = this.logs.create(topic.name, partition, { topicId: topic.id, config: this.settings(topic).log });
+    log.retainFrom = () => this.retainFrom(topic.name, partition);
+    return log;
   }
 
   /** Makes a topic that a client used before anybody created it (auto.create.topics.enable). */

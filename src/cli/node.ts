@@ -26,6 +26,8 @@ import { serveHttp } from "../platform/http_server.ts";
 import { lockDirectory } from "../platform/lock.ts";
 import { nodeDisk } from "../platform/node_disk.ts";
 import { servedApis } from "../protocol/apis.ts";
+import { SqlEngine } from "../sql/engine.ts";
+import { Tables } from "../tables/tables.ts";
 import { showAddress } from "./option_types.ts";
 import type { NodeConfig } from "./options.ts";
 import type { RunningNode } from "./serve.ts";
@@ -53,6 +55,20 @@ async function startLocked(config: NodeConfig, logger: Logger, unlock: () => voi
   const logs = LogStore.open(disk, `${config.lake}/log`, { durability: config.durability, clock, logger });
   for (const name of logs.unclaimedTopics()) if (!catalog.topic(name)) logs.deleteTopic(name);
   const topics = new Topics(catalog, logs, new Map([["retention.ms", String(config.retainSecs * 1000)]]));
+  const tables = new Tables({
+    catalog,
+    log: (topic, partition) => topics.log(topic, partition),
+    startEngine: () =>
+      SqlEngine.start({
+        path: `${config.lake}/tables.duckdb`,
+        logger,
+        memoryBytesMax: config.sqlMemoryLimitBytes,
+        timeoutMs: config.sqlTimeoutMs,
+      }),
+    clock,
+    logger,
+  });
+  topics.retainFrom = (topic, partition) => tables.retainFrom(topic, partition);
   const metrics = new MetricsRegistry();
   const services: Services = {
     config: {
@@ -72,11 +88,7 @@ async function startLocked(config: NodeConfig, logger: Logger, unlock: () => voi
     producerIds: new ProducerIds(catalog),
     storage: () => disk.freeBytes(config.lake),
     brokerConfigs: brokerNamesOfTopicDefaults(topics.defaults),
-    tables: {
-      ingest() {
-        throw new Error("no tables yet");
-      },
-    },
+    tables,
   };
   const broker = new Broker(services, requestObserver(metrics));
   await broker.start(config.kafka.host, config.kafka.port);
@@ -107,6 +119,7 @@ async function startLocked(config: NodeConfig, logger: Logger, unlock: () => voi
     logger,
   );
   const http = serveHttp({ ...config.http, fetch: app.fetch, bodyBytesMax: limits.httpBodyBytesMax });
+  tables.start();
   const unwatch = watchEventLoop(metrics);
   return {
     kafkaAddress,

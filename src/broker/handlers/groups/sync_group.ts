@@ -3,6 +3,6 @@ import type { SyncGroupRequest } from "../../../protocol/generated/sync_group_re
 import type { SyncGroupResponse } from "../../../protocol/generated/sync_group_response.ts";
 import { handler } from "../../handler.ts";
 
-export const syncGroup = handler<SyncGroupRequest, SyncGroupResponse>(14, (request, { services }) =>
-  services.groups.syncGroup(request),
+export const syncGroup = handler<SyncGroupRequest, SyncGroupResponse>(14, (request, context) =>
+  context.services.groups.syncGroup(request, context),
 );
