@@ -7,7 +7,7 @@ import type { PartitionCheckpoint } from "./checkpoint.ts";
 import type { LogContext } from "./context.ts";
 import type { LogState } from "./log_state.ts";
 import { listSegments } from "./partition_files.ts";
-import { cutTail, scanSegment } from "./recovery.ts";
+import { coverGap, cutTail, scanSegment } from "./recovery.ts";
 import { Segment, segmentName } from "./segment.ts";
 
 export interface LoadHints {
@@ -46,11 +46,11 @@ export function loadPartition(context: LogContext, state: LogState, hints: LoadH
       offset: state.logEndOffset,
       expectedOffset: end,
     });
-  if (state.segments.length === 0 || end > state.logEndOffset) {
+  if (state.segments.length === 0) {
     const next = new Segment(context.files, state.directory, end);
     next.createdMs = clock.nowMs();
     state.segments.push(next);
-  }
+  } else if (end > state.logEndOffset) coverGap(context, state, state.active, state.logEndOffset, end);
   state.logEndOffset = end;
   state.highWatermark = end;
   state.logStartOffset = Math.max(startOffset, state.segments[0]!.baseOffset);
@@ -132,10 +132,8 @@ function recoverSegment(
   );
   state.logEndOffset = scan.endOffset;
   segment.written = scan.position;
-  if (scan.fault) cutTail(context, state, segment, fileBytes, scan, nextBase === undefined);
-  if (state.active === segment && nextBase === undefined) return true;
-  sealLater(context, state, segment);
-  if (state.active !== segment) state.logEndOffset = state.active.baseOffset;
+  if (scan.fault) cutTail(context, state, segment, fileBytes, scan, nextBase);
+  if (nextBase !== undefined) sealLater(context, state, segment);
   return true;
 }
 

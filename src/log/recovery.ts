@@ -7,9 +7,10 @@
  */
 import { limits } from "../base/limits.ts";
 import { BatchHeader, batchHeaderBytes } from "../protocol/records/batch.ts";
+import { encodeBatch } from "../protocol/records/encode.ts";
 import type { LogContext } from "./context.ts";
 import type { LogState } from "./log_state.ts";
-import { Segment } from "./segment.ts";
+import type { Segment } from "./segment.ts";
 
 export interface ScanResult {
   /** Offset after the last good batch. */
@@ -95,8 +96,9 @@ function batchFault(
 }
 
 /**
- * Cuts what follows a scan's last good batch. Good batches in the cut part of the last segment may have been read by
- * somebody: their offsets are not given out again, the log goes on behind them in a new segment.
+ * Cuts what follows a scan's last good batch. Good batches in the cut part may have been read by somebody: their offsets
+ * are not given out again but covered by a batch without records, as compaction leaves them behind, so that readers pass
+ * over. The same goes for the offsets up to `nextBase`, where the next segment starts.
  */
 export function cutTail(
   context: LogContext,
@@ -104,14 +106,16 @@ export function cutTail(
   segment: Segment,
   fileBytes: number,
   scan: ScanResult,
-  isLast: boolean,
+  nextBase: number | undefined,
 ): void {
-  const file = context.files.use(segment.logPath);
   const survey = surveyTail(segment, fileBytes, scan);
-  if (isLast && survey.endOffset > scan.endOffset) startBehind(context, state, survey.endOffset);
   const copy = survey.isZero ? undefined : copyTail(context, segment, fileBytes, scan.position);
-  file.truncate(scan.position);
+  const goneUpTo = nextBase ?? survey.endOffset;
+  if (goneUpTo > scan.endOffset) coverGap(context, state, segment, scan.endOffset, goneUpTo);
+  const file = context.files.use(segment.logPath);
+  file.truncate(segment.size);
   file.syncNow();
+  segment.written = segment.size;
   const fields = {
     partition: state.name,
     file: segment.logPath,
@@ -121,23 +125,31 @@ export function cutTail(
     reason: scan.fault,
     copy,
   };
-  if (isLast && survey.goodBatches === 0) context.logger.warn("cut a torn end of a log", fields);
+  if (nextBase === undefined && survey.goodBatches === 0) context.logger.warn("cut a torn end of a log", fields);
   else
     context.logger.error("cut a log at a bad batch that had others behind it; the copy has what followed", {
       ...fields,
       goodBatchesCut: survey.goodBatches,
-      offsetsGoneUpTo: survey.endOffset > scan.endOffset ? survey.endOffset - 1 : undefined,
+      offsetsGoneUpTo: goneUpTo > scan.endOffset ? goneUpTo - 1 : undefined,
     });
 }
 
-/** Makes the next segment's file before the cut, so that a crash between the two cannot bring used offsets back. */
-function startBehind(context: LogContext, state: LogState, offset: number): void {
-  const next = new Segment(context.files, state.directory, offset);
-  next.createdMs = context.clock.nowMs();
-  context.files.use(next.logPath, true);
-  context.disk.syncDirectory(state.directory);
-  next.exists = true;
-  state.segments.push(next);
+/**
+ * Puts a batch without records at the end of a segment that covers the offsets from `from` to before `to`, and syncs it,
+ * before anything else of the file is cut: a crash between the two must not bring used offsets back.
+ */
+export function coverGap(context: LogContext, state: LogState, segment: Segment, from: number, to: number): void {
+  while (from < to) {
+    const lastOffsetDelta = Math.min(to - from - 1, 2_147_483_646);
+    const cover = encodeBatch([], { baseOffset: from, partitionLeaderEpoch: 0, lastOffsetDelta });
+    const file = context.files.use(segment.logPath);
+    file.write(cover, segment.size);
+    file.syncNow();
+    from += lastOffsetDelta + 1;
+    segment.accept(cover.length, from - 1, -1, state.config.indexIntervalBytes);
+    segment.written = Math.max(segment.written, segment.size);
+  }
+  state.logEndOffset = to;
 }
 
 /** What the cut part holds (its first part, if it is long): whole good batches, or nothing but zeros. */

@@ -23,6 +23,9 @@ export class SimDisk implements Disk {
   capacity: number;
   /** Changes so far (writes, truncates, syncs, creations, renames, removals). */
   changes = 0;
+  /** Reads so far, and the bytes that they gave. */
+  reads = 0;
+  bytesRead = 0;
   private readonly random: SeededRandom;
   private readonly schedule: (end: () => void) => void;
   private readonly nowMs: () => number;
@@ -214,6 +217,13 @@ export class SimDisk implements Disk {
     this.check(operation, path);
   }
 
+  readInto(node: SimFileNode, into: Uint8Array, position: number): number {
+    const got = node.read(into, position);
+    this.reads++;
+    this.bytesRead += got;
+    return got;
+  }
+
   writeFile(node: SimFileNode, path: string, bytes: Uint8Array, position: number): void {
     this.check("write", path);
     const fails = this.takeFailure("write", path);
@@ -333,7 +343,7 @@ class SimFile implements DiskFile {
 
   read(into: Uint8Array, position: number): number {
     this.check("read");
-    return this.node.read(into, position);
+    return this.disk.readInto(this.node, into, position);
   }
 
   write(bytes: Uint8Array, position: number): void {
