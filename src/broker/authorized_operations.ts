@@ -12,5 +12,5 @@ const bits = (...operations: number[]) => operations.reduce((field, operation) =
 export const topicOperations = bits(3, 4, 5, 6, 7, 8, 10, 11);
 /** Create, alter, describe, cluster action, describe configs, alter configs, idempotent write. */
 export const clusterOperations = bits(5, 7, 8, 9, 10, 11, 12);
-/** Read, delete, describe. */
-export const groupOperations = bits(3, 6, 8);
+/** Read, delete, describe, describe configs, alter configs. */
+export const groupOperations = bits(3, 6, 8, 10, 11);

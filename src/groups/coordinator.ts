@@ -30,6 +30,8 @@ import { clientError, Registry } from "./registry.ts";
 const memberIdRequiredFrom = 4;
 const skipAssignmentFrom = 9;
 const nullProtocolNameFrom = 7;
+/** SyncGroup from this version on must name the protocol (KIP-559). */
+const protocolNamedFrom = 5;
 
 export class GroupCoordinator extends OffsetRequests {
   private readonly randomId: () => string;
@@ -97,8 +99,9 @@ export class GroupCoordinator extends OffsetRequests {
     return answer;
   }
 
-  async syncGroup(request: SyncGroupRequest): Promise<SyncGroupResponse> {
-    const refused = this.refusal(request.groupId);
+  async syncGroup(request: SyncGroupRequest, { apiVersion }: Pick<Caller, "apiVersion">): Promise<SyncGroupResponse> {
+    const unnamed = apiVersion >= protocolNamedFrom && (request.protocolType === null || request.protocolName === null);
+    const refused = unnamed ? "INCONSISTENT_GROUP_PROTOCOL" : this.refusal(request.groupId);
     const entry = this.registry.get(request.groupId);
     if (refused || !entry || entry.group.state === "Empty") {
       const errorCode = errorCodes[refused ?? "UNKNOWN_MEMBER_ID"];

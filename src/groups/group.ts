@@ -87,10 +87,7 @@ export class Group extends GroupCore {
     const error = this.identityError(input.memberId, input.groupInstanceId);
     const refused = error ?? (this.state === "Empty" ? "UNKNOWN_MEMBER_ID" : undefined);
     if (refused) {
-      this.outbox.answerJoin(ticket, {
-        ...refusedJoin(refused, input.memberId),
-        protocolName: error ? null : "",
-      });
+      this.outbox.answerJoin(ticket, refusedJoin(refused, input.memberId));
       return;
     }
     const member = this.membership.members.get(input.memberId)!;
@@ -120,7 +117,7 @@ export class Group extends GroupCore {
   private returnStatic(old: Member, input: JoinInput, ticket: Ticket): void {
     const { membership } = this;
     const formerLeader = membership.leaderId ?? "";
-    this.endJoin(old, { ...refusedJoin("FENCED_INSTANCE_ID", old.memberId), protocolName: null });
+    this.endJoin(old, refusedJoin("FENCED_INSTANCE_ID", old.memberId));
     this.endSync(old, "FENCED_INSTANCE_ID");
     this.outbox.stopTimer(`member:${old.memberId}`);
     const former = { ...old };

@@ -291,7 +291,7 @@ export function refusedJoin(error: KafkaErrorName, memberId: string): JoinAnswer
     memberId,
     generationId: -1,
     protocolType: null,
-    protocolName: "",
+    protocolName: null,
     leader: "",
     skipAssignment: false,
     members: [],

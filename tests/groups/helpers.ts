@@ -87,6 +87,7 @@ export class Lab {
     const list = Object.entries(assignments).map(([id, value]) => ({ memberId: id, assignment: bytes(value) }));
     const answer = await this.coordinator.syncGroup(
       newSyncGroupRequest({ groupId: "g", memberId, generationId, groupInstanceId, assignments: list }),
+      caller(4),
     );
     return { error: errorName(answer.errorCode), assignment: text(answer.assignment), answer };
   }

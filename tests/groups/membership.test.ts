@@ -1,7 +1,7 @@
 /** The classic protocol as clients play it: join, sync, stay, leave. */
 import { describe, expect, test } from "bun:test";
 import { errorName } from "../../src/base/kafka_error.ts";
-import { bytes, Lab, settle, subscription } from "./helpers.ts";
+import { bytes, caller, Lab, settle, subscription } from "./helpers.ts";
 
 const protocols = [{ name: "range", metadata: subscription("t") }];
 
@@ -143,16 +143,19 @@ describe("syncing and staying", () => {
     expect(lab.beat("x", 1, null, "")).toBe("INVALID_GROUP_ID");
     expect(lab.beat("x", 1, null, "other")).toBe("UNKNOWN_MEMBER_ID");
     const sync = (from: object) =>
-      lab.coordinator.syncGroup({
-        groupId: "g",
-        memberId: ids[0]!,
-        generationId: generation,
-        groupInstanceId: null,
-        protocolType: null,
-        protocolName: null,
-        assignments: [],
-        ...from,
-      });
+      lab.coordinator.syncGroup(
+        {
+          groupId: "g",
+          memberId: ids[0]!,
+          generationId: generation,
+          groupInstanceId: null,
+          protocolType: null,
+          protocolName: null,
+          assignments: [],
+          ...from,
+        },
+        caller(4),
+      );
     expect(errorName((await sync({ protocolType: "connect" })).errorCode)).toBe("INCONSISTENT_GROUP_PROTOCOL");
     expect(errorName((await sync({ protocolName: "sticky" })).errorCode)).toBe("INCONSISTENT_GROUP_PROTOCOL");
     expect(errorName((await sync({ groupId: "other" })).errorCode)).toBe("UNKNOWN_MEMBER_ID");

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "bun:test";
 import { errorName, KafkaError } from "../../src/base/kafka_error.ts";
 import { type KeyedRecord, MemoryOffsetsLog, partitionOfGroup } from "../../src/groups/offsets_log.ts";
-import { Lab, settle } from "./helpers.ts";
+import { caller, Lab, settle } from "./helpers.ts";
 
 const dayMs = 24 * 60 * 60 * 1000;
 
@@ -26,15 +26,18 @@ async function member(lab: Lab, groupId = "g") {
   const { memberId, joined } = await lab.joinTwice({ groupId });
   lab.clock.advance(0);
   const { generationId } = await joined;
-  await lab.coordinator.syncGroup({
-    groupId,
-    memberId,
-    generationId,
-    groupInstanceId: null,
-    protocolType: null,
-    protocolName: null,
-    assignments: [],
-  });
+  await lab.coordinator.syncGroup(
+    {
+      groupId,
+      memberId,
+      generationId,
+      groupInstanceId: null,
+      protocolType: null,
+      protocolName: null,
+      assignments: [],
+    },
+    caller(4),
+  );
   return { memberId, generation: generationId };
 }
 
