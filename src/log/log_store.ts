@@ -7,7 +7,7 @@ import type { Clock, Timer } from "../base/clock.ts";
 import { KafkaError } from "../base/kafka_error.ts";
 import { limits } from "../base/limits.ts";
 import type { Logger } from "../base/log.ts";
-import { type Disk, parentOf } from "../platform/disk.ts";
+import { type Disk, makeDirectoryDurably } from "../platform/disk.ts";
 import {
   type Checkpoints,
   type PartitionCheckpoint,
@@ -66,10 +66,7 @@ export class LogStore {
    */
   static open(disk: Disk, directory: string, options: LogStoreOptions): LogStore {
     const { clock, logger, durability } = options;
-    if (!disk.stat(directory)) {
-      disk.makeDirectory(directory);
-      disk.syncDirectory(parentOf(directory));
-    }
+    makeDirectoryDurably(disk, directory);
     const checkpoints = takeCheckpoint(disk, directory, logger);
     const later = options.schedule ?? ((run: () => void) => void setImmediate(run));
     const context: LogContext = {

@@ -8,9 +8,8 @@ import { limits } from "../base/limits.ts";
 import type { Logger } from "../base/log.ts";
 import type { Disk } from "../platform/disk.ts";
 
-/** The system is asked again after so many milliseconds or appended bytes; on every append while space is short. */
+/** The system is asked again after so many milliseconds, or when half of what was free above the reserve may be used. */
 const askAfterMs = 250;
-const askAfterBytes = 8 * 1024 * 1024;
 
 export class SpaceGuard {
   private readonly disk: Disk;
@@ -19,6 +18,7 @@ export class SpaceGuard {
   private readonly logger: Logger;
   private askedAtMs = Number.NEGATIVE_INFINITY;
   private bytesSinceAsked = 0;
+  private askAfterBytes = 0;
   private isShort = false;
   private free = 0;
 
@@ -32,7 +32,11 @@ export class SpaceGuard {
   /** Throws KAFKA_STORAGE_ERROR when `bytes` more would reach into the reserve. */
   check(bytes: number): void {
     this.bytesSinceAsked += bytes;
-    if (this.isShort || this.bytesSinceAsked > askAfterBytes || this.clock.monotonicMs() - this.askedAtMs > askAfterMs)
+    if (
+      this.isShort ||
+      this.bytesSinceAsked > this.askAfterBytes ||
+      this.clock.monotonicMs() - this.askedAtMs > askAfterMs
+    )
       this.ask(bytes);
     if (this.isShort)
       throw new KafkaError(
@@ -54,6 +58,7 @@ export class SpaceGuard {
     const wasShort = this.isShort;
     this.free = free;
     this.isShort = free - bytes < reserve;
+    this.askAfterBytes = (free - reserve) / 2;
     if (this.isShort && !wasShort)
       this.logger.error("the disk is nearly full; produces are refused until space is freed", {
         directory: this.directory,

@@ -128,6 +128,15 @@ export async function replaceFileLater(disk: Disk, path: string, bytes: Uint8Arr
   await disk.syncDirectoryLater(parentOf(path));
 }
 
+/** Makes a folder and those above it that are missing, durably. Blocks. */
+export function makeDirectoryDurably(disk: Disk, path: string): void {
+  if (disk.stat(path)) return;
+  const parent = parentOf(path);
+  if (parent !== path) makeDirectoryDurably(disk, parent);
+  disk.makeDirectory(path);
+  disk.syncDirectory(parent);
+}
+
 /** The folder that holds `path` ("." for a bare name). */
 export function parentOf(path: string): string {
   const slash = path.lastIndexOf("/");
