@@ -4,7 +4,7 @@
  * Invariant: an answer that says that something is stored is given after it is durable.
  * Topics arrive by name, checked against the catalog: the handlers do that.
  */
-import { errorCodeOf, errorCodes, KafkaError } from "../base/kafka_error.ts";
+import { errorCodes, KafkaError, type KafkaErrorName } from "../base/kafka_error.ts";
 import { limits } from "../base/limits.ts";
 import type { DeleteGroupsResponse } from "../protocol/generated/delete_groups_response.ts";
 import type { DescribedGroup } from "../protocol/generated/describe_groups_response.ts";
@@ -187,15 +187,13 @@ export class GroupCoordinator extends OffsetRequests {
   async deleteGroups(groupIds: readonly string[]): Promise<DeleteGroupsResponse> {
     const results = await Promise.all(
       [...new Set(groupIds)].map(async (groupId) => {
-        let errorCode = 0;
-        let errorMessage: string | null = null;
+        let error: KafkaErrorName = "NONE";
         try {
           await this.delete(groupId);
-        } catch (error) {
-          errorCode = error instanceof KafkaError ? errorCodes[clientError(error)] : errorCodeOf(error);
-          errorMessage = error instanceof Error ? error.message : null;
+        } catch (thrown) {
+          error = clientError(thrown);
         }
-        return { groupId, errorCode, errorMessage };
+        return { groupId, errorCode: errorCodes[error], errorMessage: null };
       }),
     );
     return { throttleTimeMs: 0, results };

@@ -195,14 +195,15 @@ export class Conversation {
   private plain(value: unknown): unknown {
     if (typeof value === "bigint") return Number(value);
     if (value === this.groupId) return "the group";
-    if (typeof value === "string") return this.topicIds.get(value) ?? this.memberName(value);
+    if (typeof value === "string")
+      return this.topicIds.get(value) ?? this.memberName(value.replace(this.groupId, "ID"));
     if (value instanceof Uint8Array)
       return Buffer.from(value)
         .toString("latin1")
         .replace(/[^ -~]/g, ".");
     if (Array.isArray(value)) return value.map((one) => this.plain(one)).sort(byText);
     if (typeof value !== "object" || value === null) return value;
-    const entries = Object.entries(value).filter(([key]) => key !== "throttleTimeMs" && key !== "errorMessage");
+    const entries = Object.entries(value).filter(([key]) => key !== "throttleTimeMs");
     return Object.fromEntries(
       entries.map(([key, one]) => [key, key === "errorCode" ? errorName(one as number) : this.plain(one)]),
     );
