@@ -3,7 +3,7 @@
  * Invariant: `decompress` never returns, and never allocates for output, more than `maxBytes`.
  */
 import { Buffer } from "node:buffer";
-import { constants, gunzipSync, gzipSync, zstdCompressSync, zstdDecompressSync } from "node:zlib";
+import * as zlib from "node:zlib";
 import { CodecError } from "./codec_error.ts";
 import { lz4Decode, lz4Encode } from "./lz4.ts";
 import { snappyDecode, snappyEncode } from "./snappy.ts";
@@ -30,19 +30,20 @@ export function compress(codec: Codec, bytes: Uint8Array, level?: number): Uint8
     case 0:
       return bytes;
     case 1:
-      return gzipSync(bytes, level === undefined ? undefined : { level });
+      return zlib.gzipSync(bytes, level === undefined ? undefined : { level });
     case 2:
       return snappyEncode(bytes);
     case 3:
       return lz4Encode(bytes);
     case 4:
-      return zstdCompressSync(bytes, level === undefined ? undefined : zstdLevel(level));
+      needZstd();
+      return zlib.zstdCompressSync(bytes, level === undefined ? undefined : zstdLevel(level));
     default:
       throw new CodecError("unsupported", `there is no compression codec ${codec}`);
   }
 }
 
-const zstdLevel = (level: number) => ({ params: { [constants.ZSTD_c_compressionLevel]: level } });
+const zstdLevel = (level: number) => ({ params: { [zlib.constants.ZSTD_c_compressionLevel]: level } });
 
 /**
  * Plain bytes of `bytes`. Throws CodecError: "corrupt" for data that its codec refuses or whose checksum is wrong,
@@ -55,7 +56,7 @@ export function decompress(codec: Codec, bytes: Uint8Array, maxBytes: number, ma
       if (bytes.length > maxBytes) throw new CodecError("too_large", `the data is larger than ${maxBytes} bytes`);
       return bytes;
     case 1:
-      return native("gzip", () => gunzipSync(bytes, { maxOutputLength: maxBytes }));
+      return native("gzip", () => zlib.gunzipSync(bytes, { maxOutputLength: maxBytes }));
     case 2:
       return snappyDecode(bytes, maxBytes);
     case 3:
@@ -67,11 +68,17 @@ export function decompress(codec: Codec, bytes: Uint8Array, maxBytes: number, ma
   }
 }
 
+/** Bun and Deno have zstd; an older Node.js (before 22.15) has not, and everything else works there. */
+function needZstd(): void {
+  if (zlib.zstdDecompressSync === undefined) throw new CodecError("unsupported", "this runtime has no zstd");
+}
+
 function zstdDecode(bytes: Uint8Array, maxBytes: number): Uint8Array {
+  needZstd();
   const parts: Uint8Array[] = [];
   let left = maxBytes;
   for (const frame of zstdFrames(bytes)) {
-    const part = native("zstd", () => zstdDecompressSync(frame, { maxOutputLength: Math.max(left, 1) }));
+    const part = native("zstd", () => zlib.zstdDecompressSync(frame, { maxOutputLength: Math.max(left, 1) }));
     left -= part.length;
     if (left < 0) throw new CodecError("too_large", `zstd: the decompressed data is larger than ${maxBytes} bytes`);
     parts.push(part);

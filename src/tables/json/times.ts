@@ -37,7 +37,7 @@ export class TimeReader {
   hasZone = false;
   /** Minutes east of UTC. */
   zoneMinutes = 0;
-  /** The text is spelled as row JSON spells it (but for the number of fraction digits that the column keeps). */
+  /** The text is spelled as row JSON spells it (but for the number of fraction digits: zeros at their end mean nothing else). */
   canonical = true;
 
   private bytes: Uint8Array = new Uint8Array(0);
@@ -138,7 +138,6 @@ export class TimeReader {
     }
     this.fractionDigits = this.at - first;
     if (this.fractionDigits === 0) return -1;
-    if (this.bytes[this.at - 1] === 0x30) this.canonical = false;
     return nanos;
   }
 
