@@ -39,9 +39,13 @@ export class PartitionOffsetsLog implements OffsetsLog {
   /** Per partition: bytes of what was true at the last compaction, and bytes appended since. */
   private readonly sizes = new Map<number, { kept: number; added: number }>();
 
-  constructor(topic: OffsetsTopic, clock: Clock) {
+  private readonly growthBytesMax: number;
+
+  /** `growthBytesMax`: bytes by which a partition grows, at least, before it is compacted. */
+  constructor(topic: OffsetsTopic, clock: Clock, growthBytesMax: number = limits.offsetsLogGrowthBytesMax) {
     this.topic = topic;
     this.clock = clock;
+    this.growthBytesMax = growthBytesMax;
   }
 
   get partitionCount(): number {
@@ -133,7 +137,7 @@ export class PartitionOffsetsLog implements OffsetsLog {
 
   isLong(partition: number): boolean {
     const { kept, added } = this.size(partition);
-    return added > Math.max(limits.offsetsLogGrowthBytesMax, kept);
+    return added > Math.max(this.growthBytesMax, kept);
   }
 
   async compact(partition: number, records: readonly KeyedRecord[]): Promise<void> {
