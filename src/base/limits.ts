@@ -78,6 +78,8 @@ export const limits = {
   /** Shortest and longest pause before rows that could not be applied are tried again, in milliseconds. */
   applierRetryMsMin: 50,
   applierRetryMsMax: 5_000,
+  /** Records of plain topics that are held in memory for SELECT, in bytes; the least recently asked for make room. */
+  scanBytesMax: 512 * 1024 * 1024,
   /** Depth of nesting of one JSON value. */
   jsonDepthMax: 500,
   /** Largest body of one HTTP request, in bytes. */

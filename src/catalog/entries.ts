@@ -8,6 +8,8 @@ export interface ColumnDefinition {
   notNull: boolean;
   /** DuckDB's text of the default expression, where there is one. */
   default?: string;
+  /** The default's JSON text where it is the same for every row; others are computed for each. */
+  defaultJson?: string;
 }
 
 export interface TableDefinition {

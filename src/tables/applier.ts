@@ -10,6 +10,7 @@ import type { Clock } from "../base/clock.ts";
 import { limits } from "../base/limits.ts";
 import type { Logger } from "../base/log.ts";
 import { SqlError } from "../base/sql_error.ts";
+import type { TopicEntry } from "../catalog/catalog.ts";
 import type { PartitionLog } from "../log/partition_log.ts";
 import { batchSizeAt } from "../protocol/records/batch.ts";
 import type { ApplyRequest, ArrowInsert, Cursor } from "../sql/messages.ts";
@@ -67,6 +68,8 @@ export class Applier {
   private applying: Promise<void> = Promise.resolve();
   private closed = false;
   private fault: Error | undefined;
+  /** The cursors must be read again before anything is applied. */
+  private stale = false;
 
   constructor(options: ApplierOptions) {
     this.target = options.target;
@@ -108,9 +111,11 @@ export class Applier {
   }
 
   /** Forgets a table; resolves when no transaction with its rows is under way. */
-  async remove(topic: string): Promise<void> {
-    const states = this.partitions.get(topic) ?? [];
-    this.partitions.delete(topic);
+  async remove(topic: TopicEntry): Promise<void> {
+    const states = this.partitions.get(topic.name) ?? [];
+    // A topic of this name that was made since stays.
+    if (states[0]?.table.topic.id === topic.id) this.partitions.delete(topic.name);
+    else return;
     for (const state of states) {
       state.stopWatching();
       this.active.delete(state);
@@ -164,6 +169,12 @@ export class Applier {
     };
   }
 
+  /** The engine was started anew: what it had not committed is gone. */
+  restarted(): void {
+    this.stale = true;
+    this.signal();
+  }
+
   /** Applies until told to stop; call once. */
   start(): void {
     this.running ??= this.run();
@@ -189,6 +200,7 @@ export class Applier {
     while (!this.closed) {
       let work: Work[] = [];
       try {
+        if (this.stale) await this.resume();
         work = this.collect();
         if (work.length === 0) {
           this.settle();
@@ -202,9 +214,9 @@ export class Applier {
         this.settle();
       } catch (error) {
         pauseMs = Math.min(Math.max(pauseMs * 2, limits.applierRetryMsMin), limits.applierRetryMsMax);
+        this.stale = true;
         this.report(error as Error, work[0], pauseMs);
         await this.pause(pauseMs);
-        await this.resume();
       }
     }
   }
@@ -325,25 +337,21 @@ export class Applier {
 
   /** After a failure DuckDB says where it is: the transaction may or may not have been committed. */
   private async resume(): Promise<void> {
-    try {
-      const known = new Map(
-        (await this.target.cursors()).map((cursor) => [`${cursor.topicId} ${cursor.partition}`, cursor.nextOffset]),
-      );
-      for (const states of this.partitions.values())
-        for (const state of states) {
-          const next = known.get(`${state.table.topic.id} ${state.partition}`) ?? 0;
-          if (next === state.next) continue;
-          // A database that fell behind (its process died) is brought up from the log.
+    const cursors = await this.target.cursors();
+    this.stale = false;
+    const known = new Map(cursors.map((cursor) => [`${cursor.topicId} ${cursor.partition}`, cursor.nextOffset]));
+    for (const states of this.partitions.values())
+      for (const state of states) {
+        const next = known.get(`${state.table.topic.id} ${state.partition}`) ?? 0;
+        if (next !== state.next) {
+          // A database that fell behind (its worker died) is brought up from the log.
           state.next = next;
           state.durable = Math.min(state.durable, next);
           state.queue = state.queue.filter((chunk) => chunk.baseOffset >= next);
           state.queuedBytes = state.queue.reduce((sum, chunk) => sum + chunk.bytes, 0);
         }
-    } catch (error) {
-      this.fault = error as Error;
-    }
-    for (const states of this.partitions.values())
-      for (const state of states) if (state.next < state.log.highWatermark) this.active.add(state);
+        if (next < state.log.highWatermark) this.active.add(state);
+      }
   }
 
   private report(error: Error, first: Work | undefined, retryMs: number): void {

@@ -2,6 +2,7 @@
  * Arrow IPC stream writer (https://arrow.apache.org/docs/format/Columnar.html, metadata version 5): one schema message, one record
  * batch, end of stream. Written for one reader, DuckDB; uncompressed, little-endian, buffers aligned to 8 bytes.
  */
+import { quoteIdentifier } from "../../sql/types.ts";
 import { FlatBuffer, type TableField } from "./flatbuffer.ts";
 import { BytesVector, FixedVector, ListVector, StructVector, type Vector } from "./vectors.ts";
 
@@ -26,6 +27,39 @@ export interface ArrowField {
   type: ArrowType;
   /** Never null: what Arrow wants of a map's entries and keys. */
   required?: boolean;
+}
+
+/** The SQL type that DuckDB gives a column of this Arrow type. */
+export function stagedType(type: ArrowType): string {
+  switch (type.kind) {
+    case "bool":
+      return "BOOLEAN";
+    case "utf8":
+      return "VARCHAR";
+    case "binary":
+      return "BLOB";
+    case "date":
+      return "DATE";
+    case "time":
+      return "TIME";
+    case "int":
+      return `${type.signed ? "" : "U"}${{ 8: "TINYINT", 16: "SMALLINT", 32: "INTEGER", 64: "BIGINT" }[type.bits]}`;
+    case "float":
+      return type.bits === 32 ? "FLOAT" : "DOUBLE";
+    case "decimal":
+      return `DECIMAL(${type.precision}, ${type.scale})`;
+    case "timestamp":
+      if (type.zone !== undefined) return "TIMESTAMP WITH TIME ZONE";
+      return type.unit === "us" ? "TIMESTAMP" : `TIMESTAMP_${type.unit.toUpperCase()}`;
+    case "list":
+      return `${stagedType(type.child.type)}[]`;
+    case "struct":
+      return `STRUCT(${type.children.map((child) => `${quoteIdentifier(child.name)} ${stagedType(child.type)}`).join(", ")})`;
+    case "map": {
+      const [key, value] = (type.child.type as { children: readonly ArrowField[] }).children;
+      return `MAP(${stagedType(key!.type)}, ${stagedType(value!.type)})`;
+    }
+  }
 }
 
 const timeUnits: Record<TimeUnit, number> = { s: 0, ms: 1, us: 2, ns: 3 };

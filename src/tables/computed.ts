@@ -1,0 +1,119 @@
+/**
+ * What only DuckDB can decide about a batch, asked before it is acknowledged: defaults that are computed for each row, and CHECK.
+ *
+ * The values that DuckDB computes become JSON by the one rule of rows, and are then read as if they had been produced: there is one way
+ * into a table, and what is logged is what is stored.
+ */
+import { SqlError } from "../base/sql_error.ts";
+import type { RecordBatchView } from "../protocol/records/decode.ts";
+import type { RecordFault } from "../protocol/records/record_errors.ts";
+import type { SqlEngine } from "../sql/engine.ts";
+import { quoteIdentifier } from "../sql/types.ts";
+import { encodeStream, stagedType } from "./arrow/stream.ts";
+import type { Vector } from "./arrow/vectors.ts";
+import { defaultValues } from "./describe.ts";
+import { run } from "./engine_calls.ts";
+import { decodeForTable, refusal } from "./ingest.ts";
+import type { DecodedBatch, MissingValue } from "./row_decoder.ts";
+import type { Table } from "./table.ts";
+
+/** Batches are staged one at a time: the staging tables are shared. */
+let staging: Promise<unknown> = Promise.resolve();
+
+/** Throws RecordErrors when a row fails a CHECK. `decoded` lacks the computed defaults. */
+export async function ingestThroughEngine(
+  engine: SqlEngine,
+  table: Table,
+  partition: number,
+  view: RecordBatchView,
+  decoded: DecodedBatch,
+): Promise<DecodedBatch> {
+  let rows = decoded;
+  if (decoded.missing !== undefined) {
+    const missing: MissingValue[] = [...table.missing];
+    for (const [field, count] of decoded.missing) missing[field] = await computeDefaults(engine, table, field, count);
+    rows = decodeForTable(table, partition, view, missing);
+  }
+  if (table.definition.checks.length === 0) return rows;
+  const checked = staging.then(() => checkRows(engine, table, rows));
+  staging = checked.catch(() => undefined);
+  const faults = await checked;
+  if (faults.length > 0) throw refusal(table, view.count, faults.length, faults);
+  return rows;
+}
+
+async function computeDefaults(engine: SqlEngine, table: Table, field: number, count: number): Promise<MissingValue> {
+  const column = table.schema.fields[field]!;
+  const encoder = new TextEncoder();
+  const values = (await defaultValues(engine, column, count)).map((json) => encoder.encode(json));
+  return { kind: "computed", values };
+}
+
+/** Staging tables are in a database of their own, in memory. */
+const stagingDatabase = "_topics";
+
+async function checkRows(engine: SqlEngine, table: Table, decoded: DecodedBatch): Promise<RecordFault[]> {
+  const staged = `_check ${table.topic.id}`;
+  const target = `${stagingDatabase}.${quoteIdentifier(staged)}`;
+  const { arrow, select, columns } = table.schema;
+  const types = arrow.map(({ name, type }) => `${quoteIdentifier(name)} ${stagedType(type)}`);
+  await run(engine, `CREATE OR REPLACE TABLE ${target} (${types.join(", ")})`);
+  try {
+    const bytes = encodeStream(table.schema.arrowSchema, complete(table, decoded), decoded.rows);
+    await engine.apply({ inserts: [{ schema: stagingDatabase, table: staged, arrow: bytes }], cursors: [] });
+    const names = select.map((expression, i) => `${expression} AS ${quoteIdentifier(columns[i]!.name)}`);
+    // A CHECK may name its table.
+    const rows = `(SELECT rowid AS _rowlog_row, ${names.join(", ")} FROM ${target}) AS ${quoteIdentifier(table.definition.name)}`;
+    return await findFaults(engine, table, rows, decoded.rows);
+  } finally {
+    await run(engine, `DROP TABLE IF EXISTS ${target}`);
+  }
+}
+
+/** All columns, NULL for the offsets that are not known yet; no CHECK may use them. */
+function complete(table: Table, decoded: DecodedBatch): Vector[] {
+  return decoded.columns.map((column, i) => {
+    if (column.length === decoded.rows) return column;
+    const nulls = table.newColumns(decoded.rows)[i]!;
+    while (nulls.length < decoded.rows) nulls.pushNull();
+    return nulls;
+  });
+}
+
+async function findFaults(engine: SqlEngine, table: Table, rows: string, count: number): Promise<RecordFault[]> {
+  const { checks } = table.definition;
+  const tests = checks.map((check) => `(${check}) IS FALSE`);
+  const faults: RecordFault[] = [];
+  try {
+    const failed = await engine.query(
+      `SELECT _rowlog_row, ${tests.join(", ")} FROM ${rows} WHERE ${tests.join(" OR ")} ORDER BY 1`,
+    );
+    for (const [row, ...results] of failed.values())
+      faults.push({ index: row as number, message: `CHECK (${checks[results.indexOf(true)]}) is false` });
+  } catch (error) {
+    if (!(error instanceof SqlError) || /^(5|XX)/.test(error.sqlstate)) throw error;
+    // A CHECK that fails with an error refuses the row that makes it: which one, only trying tells.
+    for (let row = 0; row < count; row++) {
+      const fault = await tryRow(engine, checks, rows, row);
+      if (fault !== undefined) faults.push({ index: row, message: fault });
+    }
+  }
+  return faults;
+}
+
+async function tryRow(
+  engine: SqlEngine,
+  checks: readonly string[],
+  rows: string,
+  row: number,
+): Promise<string | undefined> {
+  for (const check of checks) {
+    try {
+      const found = await engine.query(`SELECT (${check}) IS FALSE FROM ${rows} WHERE _rowlog_row = ${row}`);
+      if (found.values()[0]![0] === true) return `CHECK (${check}) is false`;
+    } catch (error) {
+      return `CHECK (${check}) cannot be evaluated: ${(error as Error).message}`;
+    }
+  }
+  return undefined;
+}

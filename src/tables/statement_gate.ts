@@ -1,0 +1,64 @@
+/** Which statements may run, and what is said to the others. Told by DuckDB's tokens, never by a look at the text. */
+import { SqlError } from "../base/sql_error.ts";
+import type { Statement, StatementKind } from "../sql/statements.ts";
+
+/** How a statement is carried out. */
+export type Way = "read" | "define" | "create_table" | "drop_table";
+
+const ways: Partial<Record<StatementKind, Way>> = {
+  select: "read",
+  describe: "read",
+  show: "read",
+  summarize: "read",
+  create_table: "create_table",
+  drop_table: "drop_table",
+  create_view: "define",
+  create_schema: "define",
+  create_type: "define",
+  create_macro: "define",
+  create_sequence: "define",
+  drop_view: "define",
+  drop_schema: "define",
+  drop_type: "define",
+  drop_macro: "define",
+  drop_sequence: "define",
+};
+
+const later = "SQL cannot write to tables yet: produce records to the table's topic instead";
+
+const refusals: Partial<Record<StatementKind, string>> = {
+  insert: `INSERT is not available yet. ${later}`,
+  update: `UPDATE is not available yet. ${later}`,
+  delete: `DELETE is not available yet. ${later}`,
+  merge: `MERGE is not available yet. ${later}`,
+  truncate: `TRUNCATE is not available yet. ${later}`,
+  copy: `COPY is not available yet. ${later}`,
+  alter: "ALTER is not available yet: make a table with other columns and produce to that",
+  begin: "BEGIN is not available yet: each statement is a transaction of its own",
+  commit: "COMMIT is not available yet: each statement is a transaction of its own",
+  rollback: "ROLLBACK is not available yet: each statement is a transaction of its own",
+  create_index: "CREATE INDEX is not available: DuckDB keeps minimum and maximum of each block by itself",
+  drop_index: "DROP INDEX is not available: there are no indexes",
+  comment: "COMMENT ON is not available yet",
+  use: "USE is not available: write schema.table",
+};
+
+/** Throws SqlError 0A000, with the position in the whole text, for what may not run. */
+export function wayOf(statement: Statement): Way {
+  const position = statement.offset + 1;
+  if (statement.temporary)
+    throw new SqlError(
+      "0A000",
+      "temporary tables and views are not available: they would be gone with the statement",
+      position,
+    );
+  if (statement.kind === "explain") {
+    const explained = statement.explained === undefined ? undefined : ways[statement.explained];
+    if (explained === "read") return "read";
+    throw new SqlError("0A000", "EXPLAIN is available for queries only", position);
+  }
+  const way = ways[statement.kind];
+  if (way !== undefined) return way;
+  const word = statement.words[0]?.toUpperCase() ?? "this statement";
+  throw new SqlError("0A000", refusals[statement.kind] ?? `${word} is not available`, position);
+}

@@ -1,0 +1,284 @@
+/**
+ * The tables of a node: which topics are tables, what is produced to them, and how their rows get into DuckDB.
+ *
+ * Invariant: the catalog is the truth. A table exists from the moment when its event is durable; DuckDB's table is made before that and
+ * removed after, so what DuckDB has too much or too little after a crash is put right at the next start.
+ */
+import type { Clock } from "../base/clock.ts";
+import type { Logger } from "../base/log.ts";
+import { SqlError } from "../base/sql_error.ts";
+import type { Catalog, CatalogChange, TopicEntry } from "../catalog/catalog.ts";
+import type { PartitionLog } from "../log/partition_log.ts";
+import type { SqlEngine } from "../sql/engine.ts";
+import { quoteIdentifier, quoteText } from "../sql/types.ts";
+import { Applier } from "./applier.ts";
+import { ingestThroughEngine } from "./computed.ts";
+import { describeSchema } from "./describe.ts";
+import { cellsOf, run } from "./engine_calls.ts";
+import { type BatchToIngest, batchToLog, decodeForTable, viewBatch } from "./ingest.ts";
+import type { DecodedBatch } from "./row_decoder.ts";
+import { Table } from "./table.ts";
+
+/** A batch that passed its table's checks. */
+export interface IngestedBatch {
+  /** What is appended to the log: the produced bytes, or the rows as the table stores them. */
+  batch: Uint8Array;
+  /** Tells the applier where the batch landed; called in offset order, right after the append. */
+  appended(baseOffset: number, logAppendTimeMs: number): void;
+}
+
+export interface TablesOptions {
+  catalog: Catalog;
+  /** The log of a topic's partition. */
+  log: (topic: TopicEntry, partition: number) => PartitionLog;
+  /** Starts the SQL engine; called once, when there are tables or SQL is asked for. */
+  startEngine: () => Promise<SqlEngine>;
+  clock: Clock;
+  logger: Logger;
+}
+
+export class Tables {
+  readonly catalog: Catalog;
+  private readonly options: TablesOptions;
+  private readonly tables = new Map<string, Table>();
+  private readonly applier: Applier;
+  private engineStart: Promise<SqlEngine> | undefined;
+  private running: SqlEngine | undefined;
+  /** DuckDB's tables are changed one at a time, in the catalog's order. */
+  private changes: Promise<unknown> = Promise.resolve();
+  /** Deleted tables, by their topic's id, whose rows are being removed. */
+  private readonly forgetting = new Map<string, Promise<void>>();
+  private readonly stopListening: () => void;
+  private closed = false;
+
+  constructor(options: TablesOptions) {
+    this.options = options;
+    this.catalog = options.catalog;
+    this.applier = new Applier({
+      target: {
+        apply: async (request) => (await this.engine()).apply(request),
+        cursors: async () => (await this.engine()).cursors(),
+      },
+      clock: options.clock,
+      logger: options.logger,
+    });
+    for (const topic of this.catalog.topics()) if (topic.table) this.tables.set(topic.name, newTable(topic));
+    this.stopListening = this.catalog.onChange((change) => this.changed(change));
+  }
+
+  /** Starts the SQL engine when the lake has tables; does not wait for it. */
+  start(): void {
+    if (this.tables.size === 0) return;
+    this.engine().catch((error: Error) =>
+      this.options.logger.error("the SQL engine did not start", { reason: error.message }),
+    );
+  }
+
+  /** The engine, started if need be, with every table in it. Throws SqlError. */
+  engine(): Promise<SqlEngine> {
+    if (this.closed) return Promise.reject(new SqlError("57P01", "the node is closing"));
+    if (this.engineStart === undefined) {
+      this.engineStart = this.startEngine();
+      // A start that failed is tried again by whoever asks next.
+      this.engineStart.catch(() => {
+        this.engineStart = undefined;
+      });
+    }
+    return this.engineStart;
+  }
+
+  private async startEngine(): Promise<SqlEngine> {
+    const engine = this.running ?? (await this.options.startEngine());
+    this.running = engine;
+    engine.onRestart(() => this.applier.restarted());
+    await reconcile(engine, this.tables.values(), this.options.logger);
+    const cursors = new Map(
+      (await engine.cursors()).map((cursor) => [`${cursor.topicId} ${cursor.partition}`, cursor.nextOffset]),
+    );
+    for (const table of this.tables.values())
+      this.applier.add(
+        table,
+        this.logsOf(table.topic),
+        (partition) => cursors.get(`${table.topic.id} ${partition}`) ?? 0,
+      );
+    this.applier.start();
+    return engine;
+  }
+
+  table(topic: string): Table | undefined {
+    return this.tables.get(topic);
+  }
+
+  all(): IterableIterator<Table> {
+    return this.tables.values();
+  }
+
+  /** Checks a batch against the table of its topic. Throws RecordErrors: nothing of the batch may be stored. */
+  ingest(topic: TopicEntry, partition: number, batch: BatchToIngest): IngestedBatch | Promise<IngestedBatch> {
+    const table = this.tables.get(topic.name);
+    if (table === undefined || table.topic.id !== topic.id) throw new Error(`topic ${topic.name} is no table`);
+    const view = viewBatch(batch);
+    const decoded = decodeForTable(table, partition, view);
+    const codec = this.options.log(topic, partition).config.compressionType;
+    const accept = (rows: DecodedBatch): IngestedBatch => ({
+      batch: batchToLog(batch, view, rows, codec),
+      appended: (baseOffset, logAppendTimeMs) => {
+        const chunk = table.appendedChunk(rows.columns, rows.rows, baseOffset, logAppendTimeMs);
+        this.applier.enqueue(topic.name, partition, chunk);
+      },
+    });
+    if (decoded.missing === undefined && !table.needsEngine) return accept(decoded);
+    return this.engine()
+      .then((engine) => ingestThroughEngine(engine, table, partition, view, decoded))
+      .then(accept);
+  }
+
+  /** Resolves when everything that is durable now is in DuckDB. */
+  async barrier(): Promise<void> {
+    if (this.tables.size === 0) return;
+    await this.engine();
+    await this.applier.barrier();
+  }
+
+  /** The log of this partition must be kept from this offset on: what is below is in DuckDB and on disk. */
+  retainFrom(topic: string, partition: number): number {
+    const table = this.tables.get(topic);
+    if (table === undefined) return Number.POSITIVE_INFINITY;
+    return this.running === undefined ? 0 : this.applier.retainFrom(topic, partition);
+  }
+
+  /** Makes what was applied durable, so that retention may go on. */
+  async sync(): Promise<void> {
+    if (this.running === undefined) return;
+    const mark = this.applier.mark();
+    await this.running.sync();
+    mark.durable();
+  }
+
+  /** Runs a change of DuckDB's tables after all earlier ones. */
+  inOrder<T>(change: () => Promise<T>): Promise<T> {
+    const result = this.changes.then(change);
+    this.changes = result.catch(() => undefined);
+    return result;
+  }
+
+  /** Stops applying and closes the engine. */
+  async close(): Promise<void> {
+    if (this.closed) return;
+    this.stopListening();
+    await this.changes;
+    await this.settled();
+    this.closed = true;
+    await this.applier.close();
+    const engine = await this.engineStart?.catch(() => undefined);
+    await engine?.close();
+  }
+
+  private logsOf(topic: TopicEntry): PartitionLog[] {
+    return Array.from({ length: topic.partitions }, (_, partition) => this.options.log(topic, partition));
+  }
+
+  private changed(change: CatalogChange): void {
+    const { topic } = change;
+    if (topic.table === undefined) return;
+    if (change.kind === "created") {
+      const table = newTable(topic);
+      this.tables.set(topic.name, table);
+      if (this.running !== undefined) this.applier.add(table, this.logsOf(topic), () => 0);
+    } else if (change.kind === "deleted") {
+      const table = this.tables.get(topic.name);
+      this.tables.delete(topic.name);
+      if (table !== undefined) void this.forget(table);
+    } else {
+      const table = newTable(topic);
+      this.tables.set(topic.name, table);
+      if (change.kind === "extended" && this.running !== undefined) this.applier.extend(table, this.logsOf(topic));
+    }
+  }
+
+  /** Removes a deleted table's rows; resolves when they are gone. Whoever deletes a topic need not wait for it. */
+  forget(table: Table): Promise<void> {
+    let gone = this.forgetting.get(table.topic.id);
+    if (gone === undefined) {
+      gone = this.removeRows(table).finally(() => this.forgetting.delete(table.topic.id));
+      this.forgetting.set(table.topic.id, gone);
+    }
+    return gone;
+  }
+
+  /** Resolves when nothing of deleted tables is left in DuckDB. */
+  async settled(): Promise<void> {
+    await Promise.all(this.forgetting.values());
+  }
+
+  private async removeRows(table: Table): Promise<void> {
+    await this.applier.remove(table.topic);
+    const { running } = this;
+    if (running === undefined) return;
+    try {
+      await running.apply({ inserts: [], cursors: [], statements: dropStatements(table) });
+    } catch (error) {
+      // The next start removes what is left.
+      this.options.logger.error("a dropped table is still in DuckDB", {
+        table: table.topic.name,
+        reason: (error as Error).message,
+      });
+    }
+  }
+}
+
+function newTable(topic: TopicEntry): Table {
+  const defaults = new Map<string, Uint8Array>();
+  for (const { name, defaultJson } of topic.table!.columns)
+    if (defaultJson !== undefined) defaults.set(name, new TextEncoder().encode(defaultJson));
+  return new Table(topic, topic.table!, defaults);
+}
+
+export function quotedTable({ schema, name }: { schema: string; name: string }): string {
+  return `rowlog.${quoteIdentifier(schema)}.${quoteIdentifier(name)}`;
+}
+
+function dropStatements(table: Table): string[] {
+  return [
+    `DROP TABLE IF EXISTS ${quotedTable(table.definition)}`,
+    `DELETE FROM _rowlog.cursors WHERE topic_id = ${quoteText(table.topic.id)}`,
+  ];
+}
+
+/** Statements that make DuckDB's table of a new topic, with the cursors that tell it from a leftover. */
+export async function makeInEngine(engine: SqlEngine, topic: Pick<TopicEntry, "id" | "table">): Promise<void> {
+  await run(engine, topic.table!.sql);
+  await engine.apply({ inserts: [], cursors: [{ topicId: topic.id, partition: 0, nextOffset: 0 }] });
+}
+
+/** Makes DuckDB's tables agree with the catalog's: leftovers go, missing ones are made and then filled from their logs. */
+async function reconcile(engine: SqlEngine, tables: Iterable<Table>, logger: Logger): Promise<void> {
+  await run(engine, `DROP SCHEMA IF EXISTS ${describeSchema} CASCADE`);
+  const found = await cellsOf(
+    engine,
+    "SELECT schema_name, table_name FROM duckdb_tables() WHERE database_name = 'rowlog' AND schema_name <> '_rowlog' AND NOT temporary",
+  );
+  const left = new Map(
+    found.map(([schema, name]) => [`${schema}.${name}`, { schema: schema as string, name: name as string }]),
+  );
+  const known = new Set((await engine.cursors()).map((cursor) => cursor.topicId));
+  const wanted = [...tables];
+  const missing: Table[] = [];
+  for (const table of wanted) {
+    const key = `${table.definition.schema}.${table.definition.name}`;
+    if (left.has(key) && known.has(table.topic.id)) left.delete(key);
+    else missing.push(table);
+    known.delete(table.topic.id);
+  }
+  for (const name of left.values()) {
+    logger.info("removing a table that is not in the catalog", { table: quotedTable(name) });
+    await run(engine, `DROP TABLE IF EXISTS ${quotedTable(name)}`);
+  }
+  for (const topicId of known) await run(engine, `DELETE FROM _rowlog.cursors WHERE topic_id = ${quoteText(topicId)}`);
+  for (const table of missing) {
+    logger.info("rebuilding a table from its log", { table: table.topic.name });
+    await run(engine, `CREATE SCHEMA IF NOT EXISTS ${quoteIdentifier(table.definition.schema)}`);
+    await run(engine, `DELETE FROM _rowlog.cursors WHERE topic_id = ${quoteText(table.topic.id)}`);
+    await makeInEngine(engine, table.topic);
+  }
+}

@@ -1,0 +1,115 @@
+/** A node's tables on a lake of their own, without its doors: catalog, log, engine, and the produce path of the broker. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { systemClock } from "../../src/base/clock.ts";
+import { createLogger, type Logger } from "../../src/base/log.ts";
+import { type ProduceOutcome, produceBatch } from "../../src/broker/produce_path.ts";
+import { Topics } from "../../src/broker/topics.ts";
+import { Catalog } from "../../src/catalog/catalog.ts";
+import { LogStore } from "../../src/log/log_store.ts";
+import { nodeDisk } from "../../src/platform/node_disk.ts";
+import { decodeBatches } from "../../src/protocol/records/decode.ts";
+import { type EncodeOptions, encodeBatch, type RecordToEncode } from "../../src/protocol/records/encode.ts";
+import { SqlEngine } from "../../src/sql/engine.ts";
+import { SqlRunner } from "../../src/tables/execute.ts";
+import { PlainTopics } from "../../src/tables/plain_topics.ts";
+import { Tables } from "../../src/tables/tables.ts";
+
+export class Lake {
+  readonly directory: string;
+  readonly lines: string[] = [];
+  private readonly logger: Logger = createLogger({ sink: (line) => this.lines.push(line), level: "debug" });
+  catalog!: Catalog;
+  logs!: LogStore;
+  topics!: Topics;
+  engine: SqlEngine | undefined;
+  tables!: Tables;
+  runner!: SqlRunner;
+
+  private constructor(directory: string) {
+    this.directory = directory;
+  }
+
+  static async open(): Promise<Lake> {
+    const lake = new Lake(mkdtempSync(join(tmpdir(), "rowlog-tables-")));
+    await lake.start();
+    return lake;
+  }
+
+  async start(): Promise<void> {
+    const disk = nodeDisk();
+    const { directory, logger } = this;
+    const clock = systemClock;
+    this.catalog = await Catalog.open(disk, `${directory}/catalog`, clock, logger);
+    this.logs = LogStore.open(disk, `${directory}/log`, { durability: "os", clock, logger });
+    this.topics = new Topics(this.catalog, this.logs);
+    const plain = new PlainTopics(this.catalog, (topic, partition) => this.topics.log(topic, partition));
+    this.tables = new Tables({
+      catalog: this.catalog,
+      log: (topic, partition) => this.topics.log(topic, partition),
+      startEngine: async () => {
+        this.engine = await SqlEngine.start({ path: `${directory}/tables.duckdb`, logger });
+        this.engine.onRestart(() => plain.forgetAll());
+        return this.engine;
+      },
+      clock,
+      logger,
+    });
+    this.tables.start();
+    this.runner = new SqlRunner(this.tables, plain);
+  }
+
+  async stop(): Promise<void> {
+    await this.tables.close();
+    await this.logs.close();
+    this.catalog.close();
+  }
+
+  async close(): Promise<void> {
+    await this.stop();
+    rmSync(this.directory, { recursive: true, force: true });
+  }
+
+  /** Rows of the last statement, by JSON.parse. */
+  async sql(text: string, params?: (string | number | null)[]): Promise<unknown[][]> {
+    return (await this.sqlText(text, params)).map((row) => JSON.parse(row) as unknown[]);
+  }
+
+  async sqlText(text: string, params?: (string | number | null)[]): Promise<string[]> {
+    const result = await this.runner.execute(text, params ? { params } : {});
+    const all: string[] = [];
+    for await (const rows of result.rows()) all.push(...rows);
+    return all;
+  }
+
+  async produce(
+    topic: string,
+    records: readonly (RecordToEncode | string)[],
+    options: EncodeOptions & { partition?: number } = {},
+  ): Promise<ProduceOutcome> {
+    const batch = encodeBatch(
+      records.map((record) => (typeof record === "string" ? { value: record } : record)),
+      { timestamp: 1_700_000_000_000, ...options },
+    );
+    const entry = this.catalog.topic(topic)!;
+    const path = { topics: this.topics, tables: this.tables, clock: systemClock, logger: this.logger };
+    return await produceBatch(path, entry, options.partition ?? 0, batch);
+  }
+
+  /** Values in a partition's log, as text. */
+  logged(topic: string, partition = 0): (string | null)[] {
+    const log = this.topics.log(this.catalog.topic(topic)!, partition);
+    const values: (string | null)[] = [];
+    let next = log.logStartOffset;
+    while (next < log.highWatermark) {
+      const parts = log.read(next, { maxBytes: 1 << 20, minOneBatch: true, isolation: "highWatermark" });
+      for (const part of parts)
+        for (const batch of decodeBatches(part)) {
+          for (const record of batch) values.push(record.value && new TextDecoder().decode(record.value));
+          next = batch.header.lastOffset + 1;
+        }
+    }
+    return values;
+  }
+}
