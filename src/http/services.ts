@@ -37,6 +37,8 @@ export interface SqlOptions {
   /** By position (`?`, `$1`) or by name (`$name`). */
   params?: readonly SqlParameter[] | Readonly<Record<string, SqlParameter>>;
   timeoutMs?: number;
+  /** What will be read of the answer: `rows()` unless this says `arrow`. */
+  form?: "json" | "arrow";
   /** Aborted when nobody waits for the answer any more. */
   signal?: AbortSignal;
 }

@@ -23,6 +23,7 @@ export function addSqlRoutes(app: OpenAPIHono, services: HttpServices): void {
       const answer = await services.sql.execute(request.sql, {
         params: request.params && parameters(request.params),
         timeoutMs: request.timeout_ms,
+        form: format === "arrow" ? "arrow" : "json",
         signal: context.req.raw.signal,
       });
       const response = await sqlResponse(answer, format);

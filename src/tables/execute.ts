@@ -46,10 +46,10 @@ export class SqlRunner {
   private readonly catalog: Catalog;
   private readonly plain: PlainTopics;
 
-  constructor(tables: Tables, plain: PlainTopics) {
+  constructor(tables: Tables) {
     this.tables = tables;
     this.catalog = tables.catalog;
-    this.plain = plain;
+    this.plain = tables.plain;
   }
 
   /** Runs all statements of `text`; `params` go to the last one. Throws SqlError with positions in the whole text. */

@@ -16,6 +16,7 @@ import { ingestThroughEngine } from "./computed.ts";
 import { describeSchema } from "./describe.ts";
 import { cellsOf, run } from "./engine_calls.ts";
 import { type BatchToIngest, batchToLog, decodeForTable, viewBatch } from "./ingest.ts";
+import { PlainTopics } from "./plain_topics.ts";
 import type { DecodedBatch } from "./row_decoder.ts";
 import { Table } from "./table.ts";
 
@@ -39,6 +40,8 @@ export interface TablesOptions {
 
 export class Tables {
   readonly catalog: Catalog;
+  /** Plain topics as SELECT sees them. */
+  readonly plain: PlainTopics;
   private readonly options: TablesOptions;
   private readonly tables = new Map<string, Table>();
   private readonly applier: Applier;
@@ -54,6 +57,7 @@ export class Tables {
   constructor(options: TablesOptions) {
     this.options = options;
     this.catalog = options.catalog;
+    this.plain = new PlainTopics(options.catalog, options.log);
     this.applier = new Applier({
       target: {
         apply: async (request) => (await this.engine()).apply(request),
@@ -90,7 +94,10 @@ export class Tables {
   private async startEngine(): Promise<SqlEngine> {
     const engine = this.running ?? (await this.options.startEngine());
     this.running = engine;
-    engine.onRestart(() => this.applier.restarted());
+    engine.onRestart(() => {
+      this.plain.forgetAll();
+      this.applier.restarted();
+    });
     await reconcile(engine, this.tables.values(), this.options.logger);
     const cursors = new Map(
       (await engine.cursors()).map((cursor) => [`${cursor.topicId} ${cursor.partition}`, cursor.nextOffset]),

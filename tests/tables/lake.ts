@@ -13,7 +13,6 @@ import { decodeBatches } from "../../src/protocol/records/decode.ts";
 import { type EncodeOptions, encodeBatch, type RecordToEncode } from "../../src/protocol/records/encode.ts";
 import { SqlEngine } from "../../src/sql/engine.ts";
 import { SqlRunner } from "../../src/tables/execute.ts";
-import { PlainTopics } from "../../src/tables/plain_topics.ts";
 import { Tables } from "../../src/tables/tables.ts";
 
 export class Lake {
@@ -44,20 +43,18 @@ export class Lake {
     this.catalog = await Catalog.open(disk, `${directory}/catalog`, clock, logger);
     this.logs = LogStore.open(disk, `${directory}/log`, { durability: "os", clock, logger });
     this.topics = new Topics(this.catalog, this.logs);
-    const plain = new PlainTopics(this.catalog, (topic, partition) => this.topics.log(topic, partition));
     this.tables = new Tables({
       catalog: this.catalog,
       log: (topic, partition) => this.topics.log(topic, partition),
       startEngine: async () => {
         this.engine = await SqlEngine.start({ path: `${directory}/tables.duckdb`, logger });
-        this.engine.onRestart(() => plain.forgetAll());
         return this.engine;
       },
       clock,
       logger,
     });
     this.tables.start();
-    this.runner = new SqlRunner(this.tables, plain);
+    this.runner = new SqlRunner(this.tables);
   }
 
   async stop(): Promise<void> {
