@@ -4,20 +4,33 @@
  */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { connect } from "node:net";
+import { encodeRequest } from "../../src/protocol/frames.ts";
+import { newApiVersionsRequest } from "../../src/protocol/generated/api_versions_request.ts";
 import { newMetadataRequest } from "../../src/protocol/generated/metadata_request.ts";
 import { type NodeProcess, startNodeProcess } from "../harness/process.ts";
 import { requestVectors } from "../harness/requests.ts";
 import { Wire } from "../harness/wire.ts";
 import { Random, roundsFactor, seed } from "../hotpath/random.ts";
 
-const framesPerConnection = 100;
-const connections = 2_000 * roundsFactor;
+const frames = 200_000 * roundsFactor;
 /** Connections at a time. */
 const width = 20;
 
+/** Milliseconds without an answer after which a connection is given up. */
+const silenceMs = 15;
+
+/** An ApiVersions request with an id of its own, by which its answer is known. */
+const pingId = 0x5eed5eed;
+const ping = Buffer.concat(encodeRequest(18, 0, pingId, null, newApiVersionsRequest()));
+
 let node: NodeProcess;
+let pingAnswer: Buffer;
 beforeAll(async () => {
-  node = await startNodeProcess(["--log-level", "error"]);
+  node = await startNodeProcess();
+  const wire = await Wire.open(node.kafkaPort);
+  wire.socket.write(ping);
+  pingAnswer = Buffer.from((await wire.frame())!);
+  wire.close();
 });
 afterAll(() => node.remove());
 
@@ -75,25 +88,60 @@ async function alive(): Promise<void> {
   expect(answer.status).toBe(200);
 }
 
-async function inParallel(count: number, run: (index: number) => Promise<void>): Promise<void> {
-  let next = 0;
+async function inParallel(count: number, run: () => Promise<void>, goesOn = () => true): Promise<void> {
+  let begun = 0;
   const worker = async () => {
-    while (next < count) await run(next++);
+    while (begun++ < count && goesOn()) await run();
   };
   await Promise.all(Array.from({ length: width }, worker));
 }
 
-test(`${framesPerConnection * connections} mutated and random frames on the Kafka port (seed ${seed})`, async () => {
-  const vectors = requestVectors();
-  const random = new Random(seed);
-  const burst = (count: number) =>
-    inParallel(count, async () => {
-      const frames = Array.from({ length: framesPerConnection }, () => frameOf(random, vectors));
-      await attack(node.kafkaPort, new Uint8Array(Buffer.concat(frames)));
+/**
+ * One connection's worth: frame after frame, each with a good request behind it whose answer shows that the node went on.
+ * Ends when the node closes the connection, or holds an answer back (a long poll).
+ */
+async function converse(next: () => Uint8Array | undefined): Promise<void> {
+  const socket = connect({ port: node.kafkaPort, host: "127.0.0.1" });
+  let wake: (alive: boolean) => void = () => undefined;
+  let tail = Buffer.alloc(0);
+  socket.on("data", (bytes: Buffer) => {
+    tail = bytes.length >= pingAnswer.length ? bytes : Buffer.concat([tail, bytes]);
+    tail = tail.subarray(-pingAnswer.length);
+    if (tail.equals(pingAnswer)) wake(true);
+  });
+  socket.on("error", () => wake(false));
+  socket.on("end", () => wake(false));
+  socket.on("close", () => wake(false));
+  for (let frame = next(); frame; frame = next()) {
+    const answered = new Promise<boolean>((resolve) => {
+      const timer = setTimeout(() => resolve(false), silenceMs);
+      wake = (alive) => {
+        clearTimeout(timer);
+        resolve(alive);
+      };
     });
-  await burst(connections / 4);
+    socket.write(Buffer.concat([frame, ping]));
+    if (!(await answered)) break;
+  }
+  socket.resetAndDestroy();
+}
+
+test(`${frames} mutated and random frames on the Kafka port (seed ${seed})`, async () => {
+  // Few CreateTopics: their topics would make every list of all topics longer and the test slower.
+  const vectors = requestVectors().filter((frame, at) => frame[1] !== 19 || at % 8 === 0);
+  const random = new Random(seed);
+  const burst = (count: number) => {
+    let left = count;
+    const next = () => (left-- > 0 ? frameOf(random, vectors) : undefined);
+    return inParallel(
+      Number.POSITIVE_INFINITY,
+      () => converse(next),
+      () => left > 0,
+    );
+  };
+  await burst(frames / 4);
   const before = node.residentBytes();
-  await burst((connections * 3) / 4);
+  await burst((frames * 3) / 4);
   await alive();
   expect(node.residentBytes()).toBeLessThan(before + 300 * 1024 * 1024);
   expect(node.output()).not.toContain("failed inside the node");
