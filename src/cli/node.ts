@@ -7,7 +7,6 @@ import { systemClock } from "../base/clock.ts";
 import { limits } from "../base/limits.ts";
 import type { Logger } from "../base/log.ts";
 import { latencyBounds, MetricsRegistry } from "../base/metrics.ts";
-import { SqlError } from "../base/sql_error.ts";
 import { Broker } from "../broker/broker.ts";
 import { FetchSessions } from "../broker/fetch_sessions.ts";
 import type { Services } from "../broker/handler.ts";
@@ -27,6 +26,7 @@ import { lockDirectory } from "../platform/lock.ts";
 import { nodeDisk } from "../platform/node_disk.ts";
 import { servedApis } from "../protocol/apis.ts";
 import { SqlEngine } from "../sql/engine.ts";
+import { SqlRunner } from "../tables/execute.ts";
 import { Tables } from "../tables/tables.ts";
 import { showAddress } from "./option_types.ts";
 import type { NodeConfig } from "./options.ts";
@@ -101,11 +101,7 @@ async function startLocked(config: NodeConfig, logger: Logger, unlock: () => voi
         kafkaAddress: showAddress(config.kafkaAdvertise ?? kafkaAddress),
         startedAtMs: clock.nowMs(),
       },
-      sql: {
-        execute() {
-          throw new SqlError("0A000", "SQL is not available");
-        },
-      },
+      sql: new SqlRunner(tables),
       topics: nodeTopics(services),
       tables: nodeTables(catalog),
       groups: nodeGroups(services),
@@ -129,6 +125,7 @@ async function startLocked(config: NodeConfig, logger: Logger, unlock: () => voi
       // Groups first: requests that wait for a rebalance would hold up the broker's end.
       const stops = [http.stop(config.shutdownTimeoutMs), broker.stop(config.shutdownTimeoutMs)];
       await Promise.all([services.groups.close(), ...stops]);
+      await tables.close();
       await logs.close();
       catalog.close();
       unlock();
