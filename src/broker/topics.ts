@@ -8,19 +8,23 @@ import type { Catalog, TopicEntry } from "../catalog/catalog.ts";
 import { type TopicSettings, topicSettings } from "../catalog/topic_settings.ts";
 import type { LogStore, PartitionLog } from "../log/log_store.ts";
 
+/** The node's own defaults of topic configs (`--retain-secs`, `--changelog-secs`), by Kafka's names. */
+export interface TopicDefaults {
+  plain: ReadonlyMap<string, string>;
+  table: ReadonlyMap<string, string>;
+}
+
 export class Topics {
   private readonly catalog: Catalog;
   private readonly logs: LogStore;
-  /** The node's own defaults of topic configs, by Kafka's names. */
-  readonly defaults: ReadonlyMap<string, string>;
+  private readonly defaults: TopicDefaults;
   /** Entries are never changed, so what follows from one is worked out once. */
   private readonly known = new WeakMap<TopicEntry, TopicSettings>();
 
   /** From which offset on a partition's log must be kept, whatever its retention says: tables read from it. */
   retainFrom: (topic: string, partition: number) => number = () => Number.POSITIVE_INFINITY;
 
-  /** `defaults`: the node's own defaults of topic configs (`--retain-secs` and others), by Kafka's names. */
-  constructor(catalog: Catalog, logs: LogStore, defaults: ReadonlyMap<string, string> = new Map()) {
+  constructor(catalog: Catalog, logs: LogStore, defaults: TopicDefaults) {
     this.catalog = catalog;
     this.logs = logs;
     this.defaults = defaults;
@@ -30,10 +34,15 @@ export class Topics {
     });
   }
 
+  /** The defaults that hold for a topic; those of plain topics where there is none yet. */
+  defaultsOf(topic?: TopicEntry): ReadonlyMap<string, string> {
+    return topic?.table ? this.defaults.table : this.defaults.plain;
+  }
+
   settings(topic: TopicEntry): TopicSettings {
     let settings = this.known.get(topic);
     if (!settings) {
-      settings = topicSettings(topic.configs, this.defaults);
+      settings = topicSettings(topic.configs, this.defaultsOf(topic));
       this.known.set(topic, settings);
     }
     return settings;

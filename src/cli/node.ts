@@ -54,7 +54,10 @@ async function startLocked(config: NodeConfig, logger: Logger, unlock: () => voi
   const catalog = await Catalog.open(disk, `${config.lake}/catalog`, clock, logger);
   const logs = LogStore.open(disk, `${config.lake}/log`, { durability: config.durability, clock, logger });
   for (const name of logs.unclaimedTopics()) if (!catalog.topic(name)) logs.deleteTopic(name);
-  const topics = new Topics(catalog, logs, new Map([["retention.ms", String(config.retainSecs * 1000)]]));
+  const topics = new Topics(catalog, logs, {
+    plain: retention(config.retainSecs),
+    table: retention(config.changelogSecs ?? config.retainSecs),
+  });
   const tables = new Tables({
     catalog,
     log: (topic, partition) => topics.log(topic, partition),
@@ -87,7 +90,7 @@ async function startLocked(config: NodeConfig, logger: Logger, unlock: () => voi
     fetchSessions: new FetchSessions({ nowMs: () => clock.monotonicMs() }),
     producerIds: new ProducerIds(catalog),
     storage: () => disk.freeBytes(config.lake),
-    brokerConfigs: brokerNamesOfTopicDefaults(topics.defaults),
+    brokerConfigs: brokerNamesOfTopicDefaults(topics.defaultsOf()),
     tables,
   };
   const broker = new Broker(services, requestObserver(metrics));
@@ -131,6 +134,11 @@ async function startLocked(config: NodeConfig, logger: Logger, unlock: () => voi
       unlock();
     },
   };
+}
+
+/** Seconds of retention (-1: for ever) as a default of topic configs. */
+function retention(seconds: number): ReadonlyMap<string, string> {
+  return new Map([["retention.ms", String(seconds < 0 ? -1 : seconds * 1000)]]);
 }
 
 /** Latency and bytes of Kafka requests, by API name. */

@@ -37,7 +37,7 @@ export function nodeTopics(node: Node): TopicService {
       const topic = {
         name,
         partitions: partitions ?? node.config.numPartitions,
-        configs: validateTopicConfigs(Object.entries(configs ?? {}), node.topics.defaults),
+        configs: validateTopicConfigs(Object.entries(configs ?? {}), node.topics.defaultsOf()),
       };
       return detail(node, await node.catalog.createTopic(topic));
     },
@@ -69,7 +69,7 @@ function detail(node: Node, topic: TopicEntry): TopicDetail {
   const logs = Array.from({ length: topic.partitions }, (_, partition) => node.topics.log(topic, partition));
   return {
     ...summary(topic),
-    configs: describeTopicConfigs(topic.configs, null, { defaults: node.topics.defaults }).map(
+    configs: describeTopicConfigs(topic.configs, null, { defaults: node.topics.defaultsOf(topic) }).map(
       ({ name, value, configSource }) => ({ name, value, source: sources[configSource] ?? "default" }),
     ),
     partition_details: logs.map((log) => ({

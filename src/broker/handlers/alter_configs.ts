@@ -29,7 +29,7 @@ export const alterConfigs = handler<AlterConfigsRequest, AlterConfigsResponse>(3
 
 async function alter(resource: Resource, validateOnly: boolean, services: Services): Promise<void> {
   const topic = alterableTopic(resource, services);
-  const configs = alterTopicConfigs(resource.configs, services.topics.defaults);
+  const configs = alterTopicConfigs(resource.configs, services.topics.defaultsOf(topic));
   if (topic.internal) throw new KafkaError("TOPIC_AUTHORIZATION_FAILED", `Topic '${topic.name}' belongs to the node.`);
   if (!validateOnly) await services.catalog.setConfigs(topic.name, configs);
 }

@@ -14,8 +14,9 @@ export const createPartitions = handler<CreatePartitionsRequest, CreatePartition
   async (request, context) => ({
     throttleTimeMs: 0,
     results: await Promise.all(
-      request.topics.map(async (asked) => {
+      once(request.topics).map(async (asked) => {
         try {
+          if (asked.isRepeated) throw new KafkaError("INVALID_REQUEST", `Topic '${asked.name}' is named twice.`);
           await extend(asked, request.validateOnly, context);
           return { name: asked.name, errorCode: 0, errorMessage: null };
         } catch (error) {
@@ -26,6 +27,14 @@ export const createPartitions = handler<CreatePartitionsRequest, CreatePartition
     ),
   }),
 );
+
+/** Each topic once; one that was named repeatedly is marked. */
+function once(topics: readonly Asked[]): (Asked & { isRepeated: boolean })[] {
+  const count = new Map<string, number>();
+  for (const { name } of topics) count.set(name, (count.get(name) ?? 0) + 1);
+  const first = new Map(topics.map((asked) => [asked.name, asked]));
+  return [...first.values()].map((asked) => ({ ...asked, isRepeated: count.get(asked.name)! > 1 }));
+}
 
 async function extend(asked: Asked, validateOnly: boolean, { services }: RequestContext): Promise<void> {
   const { catalog, config } = services;

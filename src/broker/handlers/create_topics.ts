@@ -33,7 +33,7 @@ async function create(asked: Asked, validateOnly: boolean, { services }: Request
   const partitions = partitionCount(asked, config.numPartitions, config.nodeId);
   const configs = validateTopicConfigs(
     asked.configs.map(({ name, value }) => [name, value] as const),
-    topics.defaults,
+    topics.defaultsOf(),
   );
   const topic = { name: asked.name, partitions, configs };
   const fault = catalog.creationFault(topic);
@@ -47,7 +47,7 @@ async function create(asked: Asked, validateOnly: boolean, { services }: Request
     topicConfigErrorCode: 0,
     numPartitions: partitions,
     replicationFactor: 1,
-    configs: describeTopicConfigs(configs, null, { defaults: topics.defaults }).map(
+    configs: describeTopicConfigs(configs, null, { defaults: topics.defaultsOf() }).map(
       ({ name, value, readOnly, configSource, isSensitive }) => ({
         name,
         value,

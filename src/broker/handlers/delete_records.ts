@@ -38,6 +38,8 @@ async function remove(name: string, partition: number, offset: number, { service
       `Topic ${name} has no cleanup.policy=delete: its records cannot be deleted.`,
     );
   const before = offset === -1 ? log.highWatermark : offset;
-  if (before < log.logStartOffset || before > log.highWatermark) throw new KafkaError("OFFSET_OUT_OF_RANGE");
+  if (before < 0 || before > log.highWatermark) throw new KafkaError("OFFSET_OUT_OF_RANGE");
+  // Already gone: nothing to do, and no error.
+  if (before <= log.logStartOffset) return log.logStartOffset;
   return await log.deleteRecords(before);
 }

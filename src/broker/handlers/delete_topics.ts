@@ -12,11 +12,18 @@ type Result = DeleteTopicsResponse["responses"][number];
 export const deleteTopics = handler<DeleteTopicsRequest, DeleteTopicsResponse>(20, async (request, context) => {
   const asked: { name: string | null; topicId: Uuid }[] =
     context.apiVersion >= 6 ? request.topics : request.topicNames.map((name) => ({ name, topicId: zeroUuid }));
-  const names = asked.map((topic) => topic.name ?? topic.topicId);
-  const responses = asked.map(async (topic, place) => {
+  // What is meant, by id where there is one: a name and an id may be the same topic.
+  const meant = new Map<string, { topic: (typeof asked)[number]; times: number }>();
+  for (const topic of asked) {
+    const { name, topicId } = topic;
+    const id = name === null ? topicId : (context.services.catalog.topic(name)?.id ?? name);
+    const before = meant.get(id);
+    if (before) before.times++;
+    else meant.set(id, { topic, times: 1 });
+  }
+  const responses = [...meant.values()].map(async ({ topic, times }) => {
     try {
-      if (names.indexOf(names[place]!) !== names.lastIndexOf(names[place]!))
-        throw new KafkaError("INVALID_REQUEST", "The same topic is asked for more than once.");
+      if (times > 1) throw new KafkaError("INVALID_REQUEST", "The same topic is asked for more than once.");
       return await remove(topic, context);
     } catch (error) {
       return failed(topic, error);
@@ -27,8 +34,8 @@ export const deleteTopics = handler<DeleteTopicsRequest, DeleteTopicsResponse>(2
 
 async function remove(asked: { name: string | null; topicId: Uuid }, { services }: RequestContext): Promise<Result> {
   const { catalog } = services;
-  if (asked.name !== null && asked.topicId !== zeroUuid)
-    throw new KafkaError("INVALID_REQUEST", "Give a topic's name or its id, not both.");
+  if ((asked.name === null) === (asked.topicId === zeroUuid))
+    throw new KafkaError("INVALID_REQUEST", "Give a topic's name or its id: one of them.");
   const topic = asked.name !== null ? catalog.topic(asked.name) : catalog.topicById(asked.topicId);
   if (!topic) {
     throw asked.name !== null

@@ -22,7 +22,7 @@ export const describeConfigs = handler<DescribeConfigsRequest, DescribeConfigsRe
       const { resourceType, resourceName } = resource;
       try {
         const configs = describe(resource, request, services);
-        return { errorCode: 0, errorMessage: null, resourceType, resourceName, configs };
+        return { errorCode: 0, errorMessage: "", resourceType, resourceName, configs };
       } catch (error) {
         const errorMessage = (error as Error).message;
         return { errorCode: errorCodeOf(error), errorMessage, resourceType, resourceName, configs: [] };
@@ -40,7 +40,7 @@ function describe(resource: Resource, request: DescribeConfigsRequest, services:
       if (fault) throw new KafkaError("INVALID_TOPIC_EXCEPTION", fault);
       const topic = services.catalog.topic(resourceName);
       if (!topic) throw new KafkaError("UNKNOWN_TOPIC_OR_PARTITION", "This server does not host this topic-partition.");
-      const { defaults } = services.topics;
+      const defaults = services.topics.defaultsOf(topic);
       return describeTopicConfigs(topic.configs, configurationKeys, {
         includeSynonyms,
         includeDocumentation,

@@ -22,6 +22,7 @@ export const describeTopicPartitions = handler<DescribeTopicPartitionsRequest, D
         ? new Set(request.topics.map(({ name }) => name))
         : [...context.services.catalog.topics()].map(({ name }) => name);
     const { cursor } = request;
+    const isCursorValid = cursor === null || cursor.partitionIndex >= 0;
     const names = [...asked].sort().filter((name) => cursor === null || name >= cursor.topicName);
     const room = Math.min(request.responsePartitionLimit, limits.describedPartitionsMax);
     const topics: Topic[] = [];
@@ -33,11 +34,11 @@ export const describeTopicPartitions = handler<DescribeTopicPartitionsRequest, D
         nextCursor = { topicName: name, partitionIndex: 0 };
         break;
       }
-      const topic = describe(name, first, left, context);
+      const topic = isCursorValid ? describe(name, first, left, context) : refused(name);
       topics.push(topic);
       left -= topic.partitions.length;
       const end = first + topic.partitions.length;
-      if (end < (context.services.catalog.topic(name)?.partitions ?? 0)) {
+      if (isCursorValid && end < (context.services.catalog.topic(name)?.partitions ?? 0)) {
         nextCursor = { topicName: name, partitionIndex: end };
         break;
       }
@@ -46,11 +47,23 @@ export const describeTopicPartitions = handler<DescribeTopicPartitionsRequest, D
   },
 );
 
+/** A cursor in front of a topic's first partition names no place. */
+function refused(name: string): Topic {
+  return {
+    errorCode: errorCodes.INVALID_REQUEST,
+    name,
+    topicId: zeroUuid,
+    isInternal: false,
+    partitions: [],
+    topicAuthorizedOperations: unaskedOperations,
+  };
+}
+
 function describe(name: string, first: number, most: number, { services }: RequestContext): Topic {
   const topic = services.catalog.topic(name);
   if (!topic) {
     const errorCode = topicNameFault(name) ? errorCodes.INVALID_TOPIC_EXCEPTION : errorCodes.UNKNOWN_TOPIC_OR_PARTITION;
-    const nothing = { isInternal: false, partitions: [], topicAuthorizedOperations: unaskedOperations };
+    const nothing = { isInternal: false, partitions: [], topicAuthorizedOperations: topicOperations };
     return { errorCode, name, topicId: zeroUuid, ...nothing };
   }
   const { nodeId } = services.config;

@@ -83,16 +83,18 @@ function targetOf(wish: PartitionWish, usesTopicIds: boolean, { services }: Requ
 }
 
 function partitionAnswer(partitionIndex: number, fetched: FetchedPartition, committedOnly: boolean): PartitionAnswer {
+  const failed = fetched.errorCode !== 0;
+  const highWatermark = failed ? -1n : BigInt(fetched.highWatermark);
   return {
     partitionIndex,
     errorCode: fetched.errorCode,
-    highWatermark: BigInt(fetched.highWatermark),
-    lastStableOffset: BigInt(fetched.highWatermark),
-    logStartOffset: BigInt(fetched.logStartOffset),
+    highWatermark,
+    lastStableOffset: highWatermark,
+    logStartOffset: failed ? -1n : BigInt(fetched.logStartOffset),
     divergingEpoch: { epoch: -1, endOffset: -1n },
     currentLeader: { leaderId: -1, leaderEpoch: -1 },
     snapshotId: { endOffset: -1n, epoch: -1 },
-    abortedTransactions: committedOnly ? [] : null,
+    abortedTransactions: committedOnly || failed ? [] : null,
     preferredReadReplica: -1,
     records: fetched.records,
   };

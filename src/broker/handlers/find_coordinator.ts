@@ -21,18 +21,19 @@ export const findCoordinator = handler<FindCoordinatorRequest, FindCoordinatorRe
 });
 
 function find(key: string, keyType: number, context: RequestContext): FindCoordinatorResponse["coordinators"][number] {
-  const refusal = refusalOf(key, keyType);
+  const refusal = refusalOf(keyType);
   if (refusal) {
     return { key, nodeId: -1, host: "", port: -1, errorCode: refusal.code, errorMessage: refusal.message };
   }
   const { nodeId } = context.services.config;
-  return { key, nodeId, ...advertisedAddress(context), errorCode: errorCodes.NONE, errorMessage: null };
+  return { key, nodeId, ...advertisedAddress(context), errorCode: errorCodes.NONE, errorMessage: "" };
 }
 
-function refusalOf(key: string, keyType: number): KafkaError | undefined {
+/** An empty group id is answered: who uses it is told by the group's own APIs. */
+function refusalOf(keyType: number): KafkaError | undefined {
   switch (keyType) {
     case 0:
-      return key === "" ? new KafkaError("INVALID_GROUP_ID", "The group id must not be empty.") : undefined;
+      return undefined;
     case 1:
       return new KafkaError("TRANSACTIONAL_ID_AUTHORIZATION_FAILED", "Transactions are not supported.");
     default:

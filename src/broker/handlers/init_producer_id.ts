@@ -9,7 +9,10 @@ import type { InitProducerIdResponse } from "../../protocol/generated/init_produ
 import { handler } from "../handler.ts";
 
 export const initProducerId = handler<InitProducerIdRequest, InitProducerIdResponse>(22, async (request, context) => {
-  if (request.transactionalId !== null) return answer(errorCodes.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, -1n, -1);
+  const { transactionalId, producerId, producerEpoch } = request;
+  const halfKnown = (producerId === -1n) !== (producerEpoch === -1);
+  if (transactionalId === "" || halfKnown) return answer(errorCodes.INVALID_REQUEST, -1n, -1);
+  if (transactionalId !== null) return answer(errorCodes.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, -1n, -1);
   try {
     // Kafka too ignores the id and epoch that a producer without a transactional id sends and gives a new id.
     return answer(0, await context.services.producerIds.allocate(), 0);

@@ -19,8 +19,9 @@ export const listOffsets = handler<ListOffsetsRequest, ListOffsetsResponse>(2, (
   throttleTimeMs: 0,
   topics: request.topics.map(({ name, partitions }) => ({
     name,
-    partitions: partitions.map(({ partitionIndex, timestamp, currentLeaderEpoch }) => {
+    partitions: once(partitions).map(({ partitionIndex, timestamp, currentLeaderEpoch, isRepeated }) => {
       try {
+        if (isRepeated) throw new KafkaError("INVALID_REQUEST", `Partition ${partitionIndex} is asked for twice.`);
         const found = find(name, partitionIndex, Number(timestamp), currentLeaderEpoch, context);
         return {
           partitionIndex,
@@ -36,6 +37,16 @@ export const listOffsets = handler<ListOffsetsRequest, ListOffsetsResponse>(2, (
     }),
   })),
 }));
+
+type AskedPartition = ListOffsetsRequest["topics"][number]["partitions"][number];
+
+/** Each partition once; one that was asked for repeatedly is marked, since it is not clear which answer was wanted. */
+function once(partitions: readonly AskedPartition[]): (AskedPartition & { isRepeated: boolean })[] {
+  const count = new Map<number, number>();
+  for (const { partitionIndex } of partitions) count.set(partitionIndex, (count.get(partitionIndex) ?? 0) + 1);
+  const first = new Map(partitions.map((asked) => [asked.partitionIndex, asked]));
+  return [...first.values()].map((asked) => ({ ...asked, isRepeated: count.get(asked.partitionIndex)! > 1 }));
+}
 
 function find(name: string, partition: number, time: number, leaderEpoch: number, context: RequestContext): Found {
   const topic = context.services.catalog.topic(name);

@@ -6,10 +6,16 @@
  */
 import { errorCodes, type KafkaErrorName } from "../../base/kafka_error.ts";
 import type { TopicEntry } from "../../catalog/catalog.ts";
+import { codecs } from "../../hotpath/codecs.ts";
 import type { ProduceRequest } from "../../protocol/generated/produce_request.ts";
 import type { ProduceResponse } from "../../protocol/generated/produce_response.ts";
 import { ConnectionMustClose, handler, type RequestContext, type Services } from "../handler.ts";
 import { type ProduceOutcome, produceBatch } from "../produce_path.ts";
+
+/** Where a batch has the low byte of its attributes, and the bits in it. */
+const lowAttributesAt = 22;
+const codecBits = 7;
+const transactionalBit = 1 << 4;
 
 type TopicData = ProduceRequest["topicData"][number];
 type TopicResponse = ProduceResponse["responses"][number];
@@ -17,14 +23,20 @@ type PartitionResponse = TopicResponse["partitionResponses"][number];
 
 export const produce = handler<ProduceRequest, ProduceResponse>(0, async (request, context) => {
   const { services } = context;
+  const transactional = request.transactionalId !== null || request.topicData.some(hasTransactionalBatch);
   const started = request.topicData.map((data) => {
     const topic = findTopic(data, context);
-    const refusal = topic ? requestRefusal(request, topic, services) : unknownTopic(context.apiVersion);
+    const refusal = transactional
+      ? refusalOfTransactions
+      : topic
+        ? requestRefusal(request, topic, services)
+        : unknownTopic(context.apiVersion);
     return {
       data,
-      outcomes: data.partitionData.map(({ index, records }) =>
-        refusal ? refused(refusal) : produceBatch(services, topic!, index, records),
-      ),
+      outcomes: data.partitionData.map(({ index, records }) => {
+        const reason = refusal ?? codecRefusal(records, context.apiVersion);
+        return reason ? refused(reason) : produceBatch(services, topic!, index, records);
+      }),
     };
   });
   const responses: TopicResponse[] = [];
@@ -36,7 +48,8 @@ export const produce = handler<ProduceRequest, ProduceResponse>(0, async (reques
       failed ||= outcome.errorCode !== 0;
       partitionResponses.push(partitionResponse(data.partitionData[place]!.index, outcome));
     }
-    responses.push({ name: data.name, topicId: data.topicId, partitionResponses });
+    // A topic that was named without partitions is not answered, as in Kafka.
+    if (partitionResponses.length > 0) responses.push({ name: data.name, topicId: data.topicId, partitionResponses });
   }
   if (request.acks === 0) {
     // The only way to tell a producer that waits for no answer, as in Kafka.
@@ -64,9 +77,29 @@ function unknownTopic(version: number): Refusal {
     : refusal("UNKNOWN_TOPIC_OR_PARTITION", "This server does not host this topic-partition.");
 }
 
+const refusalOfTransactions = refusal(
+  "TRANSACTIONAL_ID_AUTHORIZATION_FAILED",
+  "Transactions are not supported; unset transactional.id.",
+);
+
+/** The first version in which clients know zstd (KIP-110). */
+const zstdFrom = 7;
+
+/** The low byte of a batch's attributes, where the batch has one; the batch itself is checked later. */
+function attributesOf(records: Uint8Array | null): number {
+  return records === null || records.length <= lowAttributesAt ? 0 : records[lowAttributesAt]!;
+}
+
+function hasTransactionalBatch({ partitionData }: TopicData): boolean {
+  return partitionData.some(({ records }) => (attributesOf(records) & transactionalBit) !== 0);
+}
+
+function codecRefusal(records: Uint8Array | null, version: number): Refusal | undefined {
+  if (version >= zstdFrom || (attributesOf(records) & codecBits) !== codecs.zstd) return undefined;
+  return refusal("UNSUPPORTED_COMPRESSION_TYPE", `Produce version ${version} does not know zstd.`);
+}
+
 function requestRefusal(request: ProduceRequest, topic: TopicEntry, services: Services): Refusal | undefined {
-  if (request.transactionalId !== null)
-    return refusal("TRANSACTIONAL_ID_AUTHORIZATION_FAILED", "Transactions are not supported; unset transactional.id.");
   if (request.acks !== 0 && request.acks !== 1 && request.acks !== -1)
     return refusal("INVALID_REQUIRED_ACKS", `acks=${request.acks}: only 0, 1 and -1 (all) exist.`);
   if (topic.internal) return refusal("INVALID_TOPIC_EXCEPTION", `Cannot append to internal topic ${topic.name}`);
