@@ -41,10 +41,10 @@ export class GroupCoordinator extends OffsetRequests {
     this.randomId = randomId;
   }
 
-  /** Reads groups and offsets back from the log and starts their timers. Throws what reading the log throws. */
+  /** Groups and offsets are read back from the log as they are asked for, and all of them soon. */
   static open(parts: CoordinatorParts): GroupCoordinator {
     const registry = new Registry(parts);
-    registry.load();
+    registry.start();
     return new GroupCoordinator(registry, parts.randomId ?? (() => crypto.randomUUID()));
   }
 
@@ -60,8 +60,8 @@ export class GroupCoordinator extends OffsetRequests {
   private async join(request: JoinGroupRequest, caller: Caller): Promise<JoinAnswer> {
     const { groupId, memberId, sessionTimeoutMs } = request;
     const { settings, parts } = this.registry;
-    if (this.closed) return refusedJoin("COORDINATOR_NOT_AVAILABLE", memberId);
-    if (groupId === "") return refusedJoin("INVALID_GROUP_ID", memberId);
+    const refused = this.refusal(groupId);
+    if (refused) return refusedJoin(refused, memberId);
     if (sessionTimeoutMs < settings.sessionTimeoutMsMin || sessionTimeoutMs > settings.sessionTimeoutMsMax)
       return refusedJoin("INVALID_SESSION_TIMEOUT", memberId);
     if (request.protocols.reduce((sum, one) => sum + one.metadata.length, 0) > limits.groupMemberBytesMax) {
@@ -158,11 +158,11 @@ export class GroupCoordinator extends OffsetRequests {
   /** What Kafka's DescribeGroups says of one group; an unknown one is "Dead". */
   describeGroup(groupId: string): DescribedGroup {
     const none = { errorCode: 0, errorMessage: null, authorizedOperations: -2147483648 };
-    const entry = this.registry.get(groupId);
-    if (this.closed) {
+    if (!this.serves(groupId)) {
       const errorCode = errorCodes.COORDINATOR_NOT_AVAILABLE;
       return { ...none, errorCode, groupId, groupState: "", protocolType: "", protocolData: "", members: [] };
     }
+    const entry = this.registry.get(groupId);
     if (!entry) return { ...none, groupId, groupState: "Dead", protocolType: "", protocolData: "", members: [] };
     const { group } = entry;
     const stable = group.state === "Stable";
@@ -207,13 +207,13 @@ export class GroupCoordinator extends OffsetRequests {
 
   /** Everything known of a group, or undefined. Lag is the caller's to compute from the log ends. */
   describe(groupId: string): GroupDescription | undefined {
-    const entry = this.registry.get(groupId);
+    const entry = this.serves(groupId) ? this.registry.get(groupId) : undefined;
     return entry && groupDescription(entry);
   }
 
   /** Deletes an empty group and its offsets. Throws GROUP_ID_NOT_FOUND, NON_EMPTY_GROUP, NOT_COORDINATOR, KAFKA_STORAGE_ERROR. */
   async delete(groupId: string): Promise<void> {
-    if (this.closed) throw new KafkaError("COORDINATOR_NOT_AVAILABLE", "The node is stopping.");
+    this.mustServe(groupId);
     const entry = this.registry.get(groupId);
     if (!entry) throw new KafkaError("GROUP_ID_NOT_FOUND", `Group ${groupId} not found.`);
     if (entry.group.state !== "Empty")

@@ -31,7 +31,7 @@ export class OffsetRequests {
   /** Commits offsets; topics must be named (and exist: the handler refuses others). */
   async offsetCommit(request: OffsetCommitRequest, apiVersion: number): Promise<OffsetCommitResponse> {
     const { groupId } = request;
-    let error: KafkaErrorName = this.closed ? "COORDINATOR_NOT_AVAILABLE" : "NONE";
+    let error: KafkaErrorName = this.serves(groupId) ? "NONE" : "COORDINATOR_NOT_AVAILABLE";
     let entry = this.registry.get(groupId);
     if (error === "NONE" && !entry) {
       // Generation -1: an admin tool or a consumer without membership. Its group exists by its offsets alone.
@@ -91,7 +91,7 @@ export class OffsetRequests {
   /** One group's committed offsets; -1 where there is none. `requireStable` waits for commits under way. */
   async offsetFetch(request: OffsetFetch, requireStable: boolean): Promise<OffsetFetchResponseGroup> {
     const { groupId } = request;
-    if (this.closed) return { groupId, errorCode: errorCodes.COORDINATOR_NOT_AVAILABLE, topics: [] };
+    if (!this.serves(groupId)) return { groupId, errorCode: errorCodes.COORDINATOR_NOT_AVAILABLE, topics: [] };
     if (requireStable) await this.registry.writesDone(groupId);
     const offsets = this.registry.get(groupId)?.offsets;
     if (request.topics === null) {
@@ -160,7 +160,7 @@ export class OffsetRequests {
     groupId: string,
     offsets: readonly { topic: string; partition: number; offset: bigint; topicId?: Uuid }[],
   ): Promise<void> {
-    if (this.closed) throw new KafkaError("COORDINATOR_NOT_AVAILABLE", "The node is stopping.");
+    this.mustServe(groupId);
     const entry = this.registry.getOrCreate(groupId);
     if (entry.group.state !== "Empty")
       throw new KafkaError("NON_EMPTY_GROUP", `Group ${groupId} has members: stop its consumers first.`);
@@ -175,8 +175,19 @@ export class OffsetRequests {
 
   /** Why a group request is refused before looking at the group. */
   protected refusal(groupId: string): KafkaErrorName | undefined {
-    if (this.closed) return "COORDINATOR_NOT_AVAILABLE";
-    return groupId === "" ? "INVALID_GROUP_ID" : undefined;
+    if (groupId === "" && !this.closed) return "INVALID_GROUP_ID";
+    return this.serves(groupId) ? undefined : "COORDINATOR_NOT_AVAILABLE";
+  }
+
+  /** False while the node stops, or when the group's part of the log cannot be read. */
+  protected serves(groupId: string): boolean {
+    return !this.closed && this.registry.isLoaded(groupId);
+  }
+
+  protected mustServe(groupId: string): void {
+    if (this.closed) throw new KafkaError("COORDINATOR_NOT_AVAILABLE", "The node is stopping.");
+    if (!this.serves(groupId))
+      throw new KafkaError("COORDINATOR_NOT_AVAILABLE", `Group ${groupId} cannot be read; the node's log says why.`);
   }
 }
 

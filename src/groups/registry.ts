@@ -1,6 +1,6 @@
 /**
  * All groups of the node: makes and forgets them, carries out what their state machines ask for (answers, timers, writes),
- * loads them at start, and expires what nobody uses.
+ * reads them back at start, and expires what nobody uses.
  * Invariants: a group's partition of the log follows from its id; its records are appended in the order of its decisions;
  * a request that waits is answered exactly once.
  */
@@ -15,7 +15,7 @@ import {
 } from "./coordinator_types.ts";
 import { Group } from "./group.ts";
 import { type CommittedOffset, GroupOffsets } from "./group_offsets.ts";
-import { groupRecord, offsetRecord, readGroupRecord } from "./group_records.ts";
+import { groupRecord, offsetRecord } from "./group_records.ts";
 import type {
   GroupOptions,
   GroupSnapshot,
@@ -26,12 +26,13 @@ import type {
   TimerName,
 } from "./group_types.ts";
 import { type KeyedRecord, partitionOfGroup } from "./offsets_log.ts";
+import { readStoredGroups, type StoredGroup } from "./stored_groups.ts";
 
 export interface GroupEntry {
   readonly group: Group;
   readonly offsets: GroupOffsets;
   readonly timers: Map<TimerName, Timer>;
-  /** What the log says of the group; undefined when it only has its offsets. */
+  /** What the log says of the group; undefined when it says nothing but its offsets. */
   stored: GroupSnapshot | undefined;
 }
 
@@ -53,6 +54,8 @@ export class Registry {
   private readonly lastWrites = new Map<number, Promise<void>>();
   private readonly compacting = new Set<number>();
   private ticketsMade = 0;
+  private readonly loaded = new Set<number>();
+  private loadTimer: Timer | undefined;
   private expiryTimer: Timer | undefined;
   private crowdedSince = Number.NEGATIVE_INFINITY;
 
@@ -68,17 +71,21 @@ export class Registry {
 
   // ---- Finding and making
 
+  /** The group, if there is one. While its part of the log cannot be read (`isLoaded`), there seems to be none. */
   get(groupId: string): GroupEntry | undefined {
+    this.isLoaded(groupId);
     return this.groups.get(groupId);
   }
 
+  /** All groups that can be read. */
   entries(): IterableIterator<GroupEntry> {
+    for (let partition = 0; partition < this.parts.log.partitionCount; partition++) this.load(partition);
     return this.groups.values();
   }
 
-  /** The group, made if new. Throws COORDINATOR_NOT_AVAILABLE when there are too many. */
+  /** The group, made if new; ask `isLoaded` first. Throws COORDINATOR_NOT_AVAILABLE when there are too many. */
   getOrCreate(groupId: string): GroupEntry {
-    const known = this.groups.get(groupId);
+    const known = this.get(groupId);
     if (known) return known;
     if (this.groups.size >= limits.groupsMax) {
       this.warnCrowded();
@@ -278,41 +285,46 @@ export class Registry {
 
   // ---- Starting, expiring, stopping
 
-  /** Reads everything back. A record that cannot be read is logged and skipped: one bad record must not stop the node. */
-  load(): void {
-    const snapshots = new Map<string, GroupSnapshot | undefined>();
-    const offsets = new Map<string, GroupOffsets>();
-    let unreadable = 0;
-    for (let partition = 0; partition < this.parts.log.partitionCount; partition++) {
-      this.parts.log.replay(partition, (keyed) => {
-        try {
-          const record = readGroupRecord(keyed);
-          if (record.kind === "group") snapshots.set(record.groupId, record.snapshot);
-          if (record.kind !== "offset") return;
-          const known = offsets.get(record.groupId) ?? new GroupOffsets();
-          offsets.set(record.groupId, known);
-          known.load(record.topic, record.partition, record.committed);
-        } catch {
-          unreadable++;
-        }
-      });
+  /** Starts to read the groups back, a partition at a time, so that requests are answered meanwhile. */
+  start(): void {
+    this.loadTimer = this.parts.clock.setTimer(0, () => this.loadNext(0));
+    this.scheduleExpiry();
+  }
+
+  private loadNext(partition: number): void {
+    if (partition >= this.parts.log.partitionCount) return;
+    this.load(partition);
+    this.loadTimer = this.parts.clock.setTimer(0, () => this.loadNext(partition + 1));
+  }
+
+  /**
+   * Whether the group's part of the log has been read; reads it if not. While it cannot be read, its groups are not served:
+   * taking them for new would lose their offsets.
+   */
+  isLoaded(groupId: string): boolean {
+    return this.load(partitionOfGroup(groupId, this.parts.log.partitionCount));
+  }
+
+  private load(partition: number): boolean {
+    if (this.loaded.has(partition)) return true;
+    let stored: Map<string, StoredGroup>;
+    try {
+      stored = readStoredGroups(this.parts.log, partition, this.parts.logger);
+    } catch (error) {
+      this.parts.logger.error("could not read consumer groups back", { partition, error: String(error) });
+      return false;
     }
-    for (const [groupId, known] of offsets)
-      if (!known.isEmpty && !snapshots.get(groupId)) snapshots.set(groupId, simple);
-    for (const [groupId, snapshot] of snapshots) {
-      if (!snapshot) continue;
-      const group =
-        snapshot === simple
-          ? new Group(groupId, this.groupOptions, this.wallMs)
-          : Group.restore(groupId, snapshot, this.groupOptions, this.wallMs);
-      const entry = this.put(group, offsets.get(groupId));
-      if (snapshot !== simple) entry.stored = snapshot;
+    this.loaded.add(partition);
+    for (const [groupId, { snapshot, offsets }] of stored) {
+      const group = snapshot
+        ? Group.restore(groupId, snapshot, this.groupOptions, this.wallMs)
+        : new Group(groupId, this.groupOptions, this.wallMs);
+      const entry = this.put(group, offsets);
+      entry.stored = snapshot;
       group.startSessions();
       this.run(entry);
     }
-    if (unreadable > 0)
-      this.parts.logger.warn("skipped unreadable records of __consumer_offsets", { records: unreadable });
-    this.scheduleExpiry();
+    return true;
   }
 
   private scheduleExpiry(): void {
@@ -330,7 +342,7 @@ export class Registry {
    */
   async expire(): Promise<void> {
     const writes: Promise<void>[] = [];
-    for (const entry of [...this.groups.values()]) {
+    for (const entry of [...this.entries()]) {
       const { kept, expired } = this.expiredOffsets(entry);
       if (!kept && entry.group.state === "Empty") writes.push(this.remove(entry));
       else if (expired.length > 0) writes.push(this.writeOffsets(entry, expired));
@@ -363,7 +375,7 @@ export class Registry {
   /** Forgets every group's offsets of a deleted topic. */
   async topicDeleted(name: string): Promise<void> {
     const writes: Promise<void>[] = [];
-    for (const entry of this.groups.values()) {
+    for (const entry of this.entries()) {
       const topic = entry.offsets.writtenTopics().find((one) => one.topic === name);
       if (!topic) continue;
       const deletions = topic.partitions.map(({ partition }) => ({ topic: name, partition, committed: undefined }));
@@ -374,6 +386,7 @@ export class Registry {
 
   /** Answers everyone who waits and stops all timers. Groups stay in the log as they are. */
   async close(): Promise<void> {
+    this.loadTimer?.cancel();
     this.expiryTimer?.cancel();
     for (const entry of this.groups.values()) {
       entry.group.close("NOT_COORDINATOR");
@@ -385,7 +398,7 @@ export class Registry {
   }
 }
 
-/** Stands for a group that the log knows only by its offsets. */
+/** A group that never had members. */
 const simple: GroupSnapshot = {
   protocolType: "",
   generation: 0,

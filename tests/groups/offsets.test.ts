@@ -452,3 +452,43 @@ test("closing answers who waits and refuses the rest", async () => {
   expect(lab.beat("x", 1)).toBe("COORDINATOR_NOT_AVAILABLE");
   expect(lab.clock.pending).toBe(0);
 });
+
+describe("reading back", () => {
+  class UnreadableLog extends MemoryOffsetsLog {
+    unreadable = true;
+    override replay(partition: number, visit: (record: KeyedRecord) => void): void {
+      if (this.unreadable && partition === partitionOfGroup("g", this.partitionCount))
+        throw new KafkaError("KAFKA_STORAGE_ERROR", "bad sectors");
+      super.replay(partition, visit);
+    }
+  }
+
+  test("groups in a part of the log that cannot be read are not served, and are not taken for new", async () => {
+    const log = new UnreadableLog();
+    log.unreadable = false;
+    const lab = new Lab({}, log);
+    await lab.commit({ 0: 1 });
+    log.unreadable = true;
+    lab.restart();
+    expect(await lab.commit({ 0: 2 })).toEqual(["COORDINATOR_NOT_AVAILABLE"]);
+    expect(errorName((await lab.join()).errorCode)).toBe("COORDINATOR_NOT_AVAILABLE");
+    expect(lab.beat("m", 1)).toBe("COORDINATOR_NOT_AVAILABLE");
+    expect(errorName((await lab.coordinator.offsetFetch({ groupId: "g", topics: null }, false)).errorCode)).toBe(
+      "COORDINATOR_NOT_AVAILABLE",
+    );
+    await expect(lab.coordinator.delete("g")).rejects.toThrow("cannot be read");
+    const other = [..."abcdefgh"].find((id) => partitionOfGroup(id, 4) !== partitionOfGroup("g", 4))!;
+    expect(await lab.commit({ 0: 2 }, { groupId: other })).toEqual(["NONE"]);
+    expect(lab.groups()).toEqual([`${other} Empty`]);
+    log.unreadable = false;
+    expect(await lab.committed()).toEqual({ "t-0": 1 });
+  });
+
+  test("all groups are read soon after the start, so that absent members are noticed", async () => {
+    const lab = new Lab();
+    const { memberId } = await member(lab);
+    lab.restart();
+    lab.clock.advance(10_000);
+    expect(lab.beat(memberId, 1)).toBe("UNKNOWN_MEMBER_ID");
+  });
+});
