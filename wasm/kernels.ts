@@ -2,10 +2,12 @@
 
 import { initPatterns } from "./copy";
 import { crc32c, initCrc32c } from "./crc32c";
+import { initPowers } from "./json_rows";
 import { ARENA, SUMMARY } from "./layout";
 import { walk } from "./walk";
 
 export { crc32c } from "./crc32c";
+export { jsonRows } from "./json_rows";
 export { lz4Bound, lz4Decode } from "./lz4_decode";
 export { lz4Encode } from "./lz4_encode";
 export { snappyBound, snappyDecode, snappyEncode } from "./snappy";
@@ -36,3 +38,4 @@ export function checkBatch(
 
 initCrc32c();
 initPatterns();
+initPowers();

@@ -13,6 +13,10 @@ export const FOLD_REST: usize = 40960;
 export const PATTERNS: usize = 49152;
 /** Results of the record walk. */
 export const SUMMARY: usize = 49664;
+/** Powers of ten: 19 as integers, 23 as doubles. */
+export const POWERS: usize = 50176;
+/** What a JSON value that is passed over has open, a byte a level. */
+export const JSON_STACK: usize = 51200;
 /** Hash tables of the LZ4 and Snappy encoders. */
 export const LZ4_TABLE: usize = 65536;
 export const LZ4_HASH_BITS: i32 = 14;

@@ -28,6 +28,14 @@ interface KernelExports {
   snappyBound(source: number, length: number): number;
   snappyDecode(source: number, length: number, target: number, capacity: number): number;
   snappyEncode(source: number, length: number, target: number): number;
+  jsonRows(
+    plain: number,
+    records: number,
+    count: number,
+    fields: number,
+    fieldCount: number,
+    predictions: number,
+  ): number;
   walk(
     from: number,
     length: number,

@@ -11,6 +11,7 @@ import { ByteSink } from "./arrow/bytes.ts";
 import type { Vector } from "./arrow/vectors.ts";
 import { decodeUtf8, JsonScanner, openBrace } from "./json/scan.ts";
 
+import { RowKernel } from "./row_kernel.ts";
 import type { RowSchema } from "./row_schema.ts";
 
 /** What gives a field that a row lacks its value. */
@@ -42,9 +43,12 @@ export class RowDecoder {
   readonly schema: RowSchema;
   private readonly scanner = new JsonScanner();
   private readonly defaultScanner = new JsonScanner();
+  /** Reads the usual rows, faster; undefined when this decoder reads all. */
+  private readonly kernel: RowKernel | undefined;
 
-  constructor(schema: RowSchema) {
+  constructor(schema: RowSchema, options: { kernel?: boolean } = {}) {
     this.schema = schema;
+    this.kernel = options.kernel === false || schema.raw ? undefined : RowKernel.create(schema.fields);
   }
 
   /** `missing`: one for each field column of the schema. */
@@ -65,7 +69,10 @@ export class RowDecoder {
       rewritten: undefined,
       missing: undefined,
     };
+    this.kernel?.begin(children);
     for (let record = 0; record < batch.count; record++) {
+      for (let taken = -1; taken !== 0; record += taken) taken = this.takeRows(batch, record, partition, result);
+      if (record === batch.count) break;
       const fault = this.decodeRecord(batch, record, partition, result, children, missing);
       if (fault === undefined) {
         result.rows++;
@@ -78,6 +85,26 @@ export class RowDecoder {
     return result;
   }
 
+  /** Rows from `record` on that the kernel reads; how many. */
+  private takeRows(batch: RecordBatchView, record: number, partition: number, result: DecodedBatch): number {
+    const taken = this.kernel?.take(batch, record) ?? 0;
+    if (taken === 0 || this.schema.record.length === 0) {
+      result.rows += taken;
+      return taken;
+    }
+    for (let i = 0; i < taken; i++) {
+      if (this.pushRecord(batch, record + i, partition, result) === undefined) {
+        result.rows++;
+        continue;
+      }
+      // That record's own parts are at fault: it is read again alone, and so are some of those behind it.
+      this.kernel?.putOff(record + i);
+      for (const column of result.columns) column.truncate(Math.min(column.length, result.rows));
+      return i;
+    }
+    return taken;
+  }
+
   private decodeRecord(
     batch: RecordBatchView,
     record: number,
@@ -86,13 +113,8 @@ export class RowDecoder {
     children: readonly Vector[],
     missing: readonly MissingValue[],
   ): string | undefined {
-    for (const { column, name, index, notNull } of this.schema.record) {
-      const vector = result.columns[index]!;
-      const fault = column.push(vector, batch, record, partition);
-      if (fault !== undefined) return fault;
-      if (notNull && vector.length > result.rows && vector.isNull(result.rows))
-        return `column "${name}": NULL does not fit: the column is NOT NULL`;
-    }
+    const ownFault = this.pushRecord(batch, record, partition, result);
+    if (ownFault !== undefined) return ownFault;
     if (this.schema.raw) return undefined;
     const length = batch.valueLength(record);
     if (length < 0) return "a null value deletes the row of its key, and this table has no primary key";
@@ -104,6 +126,23 @@ export class RowDecoder {
         ? fault
         : `behind a schema registry prefix (a zero byte and schema id ${schemaId(batch.plain, start)}): ${fault}`;
     if (this.scanner.changed) this.rewrite(batch, record, prefix, result, children);
+    return undefined;
+  }
+
+  /** The columns that receive the record's own parts. */
+  private pushRecord(
+    batch: RecordBatchView,
+    record: number,
+    partition: number,
+    result: DecodedBatch,
+  ): string | undefined {
+    for (const { column, name, index, notNull } of this.schema.record) {
+      const vector = result.columns[index]!;
+      const fault = column.push(vector, batch, record, partition);
+      if (fault !== undefined) return fault;
+      if (notNull && vector.length > result.rows && vector.isNull(result.rows))
+        return `column "${name}": NULL does not fit: the column is NOT NULL`;
+    }
     return undefined;
   }
 

@@ -36,7 +36,8 @@ export class RecordBatchView implements Iterable<DecodedRecord> {
   readonly count: number;
   /** What the walk found: greatest and least timestamp and where. */
   readonly summary: WalkSummary;
-  private readonly fields: Int32Array;
+  /** Where each record's parts are, as `WalkOutput.fields`. */
+  readonly fields: Int32Array;
   private readonly timestamps: Float64Array;
   private readonly baseOffset: number;
   private readonly appendTime: number | undefined;

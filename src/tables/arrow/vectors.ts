@@ -61,6 +61,16 @@ export abstract class Vector {
     this.grow(this.capacity);
   }
 
+  /** As appendValidity, from a byte a value; `valid` absent: none is null. */
+  protected appendValid(valid: Uint8Array | undefined, count: number): void {
+    const from = this.length;
+    this.growTo(from + count);
+    if (valid !== undefined && this.valid === undefined) this.valid = new Uint8Array(this.capacity).fill(1);
+    if (valid !== undefined) this.valid!.set(valid, from);
+    else this.valid?.fill(1, from, from + count);
+    this.length = from + count;
+  }
+
   protected appendValidity(other: Vector, start: number, end: number): void {
     const from = this.length;
     const count = end - start;
@@ -188,6 +198,13 @@ export class FixedVector extends Vector {
     return (this.view.getBigInt64(index * 16 + 8, true) << 64n) | this.view.getBigUint64(index * 16, true);
   }
 
+  /** Appends `count` values as they are laid out here; `valid`: a byte a value, absent when none is null. */
+  appendValues(values: Uint8Array, count: number, valid: Uint8Array | undefined): void {
+    const from = this.length;
+    this.appendValid(valid, count);
+    this.bytes.set(values, from * this.stride);
+  }
+
   /** Writes a value that became known later, such as an offset. */
   setLong(index: number, value: number): void {
     const high = Math.floor(value / 4294967296);
@@ -268,6 +285,16 @@ export class BytesVector extends Vector {
   finish(): void {
     const index = this.slot();
     this.offsets[index + 1] = this.used;
+  }
+
+  /** Appends `count` values that follow each other in `text`; `ends` are theirs in `data`, so they begin after `used`. */
+  appendTexts(text: Uint8Array, ends: Int32Array, count: number, valid: Uint8Array | undefined): void {
+    const from = this.length;
+    this.appendValid(valid, count);
+    this.reserve(text.length);
+    this.data.set(text, this.used);
+    this.offsets.set(ends, from + 1);
+    this.used += text.length;
   }
 
   start(index: number): number {

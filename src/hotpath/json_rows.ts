@@ -1,0 +1,176 @@
+/**
+ * The face of the JSON row kernel: rows of one table, each a JSON object, straight into column buffers. It takes the usual rows,
+ * those with every field once and each spelled so that the produced bytes may be kept, and stops at the first that is anything
+ * else, valid or not; the caller reads that one itself. Its twin is the caller's own reader (src/tables/row_decoder.ts).
+ */
+import { limits } from "../base/limits.ts";
+import { type KernelInstance, kernelFor, kernels } from "./kernels.ts";
+import { fieldsPerRecord } from "./twins/walk.ts";
+
+/** Kinds in the order of wasm/json_rows.ts. */
+const kinds = [
+  "boolean",
+  "signed",
+  "unsigned",
+  "float",
+  "decimal",
+  "varchar",
+  "json",
+  "date",
+  "time",
+  "timestamp",
+] as const;
+
+export interface JsonField {
+  name: string;
+  kind: (typeof kinds)[number];
+  /** Bytes of a value: 1 for boolean, 16 for decimal, 0 for varchar and json. */
+  width: 0 | 1 | 2 | 4 | 8 | 16;
+  notNull: boolean;
+  /** Of a decimal. */
+  precision?: number;
+  scale?: number;
+  /** Of a timestamp: digits of its fraction (0, 3, 6, 9), and whether its text ends in Z. */
+  fractionDigits?: number;
+  zoned?: boolean;
+}
+
+/** Receives each field's values; the views are the kernel's memory and must be copied before the call returns. */
+export interface RowSink {
+  /** What to add to the ends of texts: bytes of text that the column holds already. */
+  textBase(field: number): number;
+  /** `valid`: a byte a row, 0 for null; absent when no row is. */
+  fixed(field: number, count: number, values: Uint8Array, valid: Uint8Array | undefined): void;
+  text(field: number, count: number, text: Uint8Array, ends: Int32Array, valid: Uint8Array | undefined): void;
+}
+
+const fieldBytes = 64;
+const recordBytes = fieldsPerRecord * 4;
+const predictionBytes = 256;
+const rowsPerCallMax = 4096;
+const sliceBytesMax = 256 * 1024;
+/** Memory that the text columns of one call may reserve. */
+const textBytesMax = limits.kernelMemoryBytesMax / 2;
+
+export class JsonRowKernel {
+  private readonly fields: readonly JsonField[];
+  /** The fields' descriptions without addresses. */
+  private readonly template: Uint8Array;
+  private readonly names: Uint8Array;
+  private readonly nameStarts: number[] = [];
+  private readonly predictions = new Uint8Array(predictionBytes).fill(255);
+  private readonly textFields: number;
+  private readonly rowBytes: number;
+
+  private constructor(fields: readonly JsonField[]) {
+    this.fields = fields;
+    this.template = new Uint8Array(fields.length * fieldBytes);
+    const view = new DataView(this.template.buffer);
+    const names: number[] = [];
+    for (const [i, field] of fields.entries()) {
+      const at = i * fieldBytes;
+      const name = new TextEncoder().encode(field.name);
+      this.template[at] = kinds.indexOf(field.kind);
+      this.template[at + 1] = field.width;
+      this.template[at + 2] = field.notNull ? 1 : 0;
+      this.template[at + 3] = field.scale ?? (field.fractionDigits ?? 0) / 3;
+      this.template[at + 4] = field.precision ?? (field.zoned ? 1 : 0);
+      this.template.set(name.subarray(0, 8), at + 8);
+      this.template.fill(255, at + 16, at + 16 + Math.min(name.length, 8));
+      view.setInt32(at + 28, name.length, true);
+      view.setInt32(at + 56, -1, true);
+      this.nameStarts.push(names.length);
+      names.push(...name);
+    }
+    this.names = Uint8Array.from(names);
+    this.textFields = fields.filter((field) => field.width === 0).length;
+    this.rowBytes = fields.reduce((sum, field) => sum + (field.width || 4) + 1, recordBytes);
+  }
+
+  /** Undefined when the module is not loaded, or the fields' names are not written in JSON as they are. */
+  static create(fields: readonly JsonField[]): JsonRowKernel | undefined {
+    const plain = (name: string) => /^[^"\\\u0000-\u001f]*$/u.test(name) && name.isWellFormed();
+    if (!kernels.loaded || fields.length === 0 || !fields.every((field) => plain(field.name))) return undefined;
+    return new JsonRowKernel(fields);
+  }
+
+  /**
+   * Takes rows from record `from` on, at most up to record `to` of the record index (`fieldsPerRecord` words a record; positions
+   * in `plain`). Returns how many: 0 when the first one is not for the kernel. Call again for the next.
+   */
+  take(plain: Uint8Array, index: Int32Array, from: number, to: number, sink: RowSink): number {
+    const start = index[from * fieldsPerRecord + 3]!;
+    const sliceMax = Math.min(sliceBytesMax, Math.floor(textBytesMax / (this.textFields + 1)));
+    let count = 0;
+    let end = start;
+    for (const limit = Math.min(to - from, rowsPerCallMax); count < limit; count++) {
+      const word = (from + count) * fieldsPerRecord;
+      const length = index[word + 4]!;
+      if (length < 0 || index[word + 3]! + length - start > sliceMax) break;
+      end = index[word + 3]! + length;
+    }
+    if (count === 0) return 0;
+    const length = end - start;
+    const needed = length * (this.textFields + 1) + count * this.rowBytes + this.fields.length * (fieldBytes + 160);
+    const kernel = kernelFor(needed + predictionBytes + this.names.length + 1024)!;
+    kernel.reserve(needed + predictionBytes + this.names.length + 1024);
+    return this.run(kernel, plain.subarray(start, end), start, index, from, count, sink);
+  }
+
+  private run(
+    kernel: KernelInstance,
+    slice: Uint8Array,
+    start: number,
+    index: Int32Array,
+    from: number,
+    count: number,
+    sink: RowSink,
+  ): number {
+    const { bytes, words } = kernel;
+    let next = kernel.arena;
+    const place = (length: number) => {
+      const at = next;
+      // 16 bytes behind each area belong to it: kernels read and write whole vectors. 8-byte alignment for the views.
+      next = (next + length + 16 + 7) & ~7;
+      return at;
+    };
+    const text = place(slice.length);
+    bytes.set(slice, text);
+    const records = place(count * recordBytes);
+    words.set(index.subarray(from * fieldsPerRecord, (from + count) * fieldsPerRecord), records >> 2);
+    const predictions = place(predictionBytes);
+    bytes.set(this.predictions, predictions);
+    const names = place(this.names.length);
+    bytes.set(this.names, names);
+    const fields = place(this.template.length);
+    bytes.set(this.template, fields);
+    for (const [i, field] of this.fields.entries()) {
+      const word = (fields + i * fieldBytes) >> 2;
+      words[word + 6] = names + this.nameStarts[i]!;
+      words[word + 8] = place(field.width === 0 ? slice.length : count * field.width);
+      const valid = place(count);
+      words[word + 9] = valid;
+      bytes.fill(1, valid, valid + count);
+      words[word + 10] = field.width === 0 ? place(count * 4) : 0;
+      words[word + 11] = field.width === 0 ? sink.textBase(i) : 0;
+    }
+    const rows = kernel.call.jsonRows(text - start, records, count, fields, this.fields.length, predictions);
+    this.predictions.set(bytes.subarray(predictions, predictions + predictionBytes));
+    if (rows > 0) this.hand(kernel, fields, rows, sink);
+    return rows;
+  }
+
+  private hand({ bytes, words }: KernelInstance, fields: number, rows: number, sink: RowSink): void {
+    for (const [i, field] of this.fields.entries()) {
+      const word = (fields + i * fieldBytes) >> 2;
+      const values = words[word + 8]!;
+      const valid = words[word + 13] === 0 ? undefined : bytes.subarray(words[word + 9]!, words[word + 9]! + rows);
+      if (field.width !== 0) {
+        sink.fixed(i, rows, bytes.subarray(values, values + rows * field.width), valid);
+      } else {
+        const ends = words.subarray(words[word + 10]! >> 2, (words[word + 10]! >> 2) + rows);
+        sink.text(i, rows, bytes.subarray(values, values + words[word + 12]!), ends, valid);
+      }
+    }
+  }
+}

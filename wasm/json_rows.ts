@@ -1,0 +1,320 @@
+// JSON rows to columns: one pass over the values of a batch, each one object, straight into the buffers that Arrow wants.
+//
+// The kernel does what is usual: a row that has every field once, each spelled so that its bytes may be kept. It stops at the first row
+// that is anything else, valid or not, and leaves that row to its twin (src/tables/row_decoder.ts), which knows every rule.
+// Invariant: a row that it takes, the twin would take with the same values and keep.
+//
+// A field is described by FIELD_BYTES bytes, which src/hotpath/json_rows.ts writes:
+//   0 kind u8, 1 width in bytes u8, 2 not null u8, 3 unit or scale u8, 4 precision or zone u8
+//   8 first 8 bytes of the name, 16 their mask (u64 each), 24 the name's address, 28 its length
+//   32 address of the values or of the text, 36 of the validity (a byte a row), 40 of the ends of texts, 44 what to add to each end
+//   48 bytes of text used, 52 rows that are null, 56 the row in which the field was last seen
+
+import { copied, copyString, FALSE_TAIL, isDigit, isWord4, NULL, skipSpace, skipValue, TRUE } from "./json_scan";
+import { days, nanos, readDate, readTime } from "./json_times";
+import { JSON_STACK, POWERS } from "./layout";
+
+const FIELD_BYTES: usize = 64;
+const BOOLEAN: u32 = 0;
+const SIGNED: u32 = 1;
+const UNSIGNED: u32 = 2;
+const FLOAT: u32 = 3;
+const DECIMAL: u32 = 4;
+const VARCHAR: u32 = 5;
+const JSON: u32 = 6;
+const DATE: u32 = 7;
+const TIME: u32 = 8;
+const TIMESTAMP: u32 = 9;
+const PREDICTIONS: u32 = 256;
+/** Words of the record index: a record's value starts at word 3, its length is word 4. */
+const RECORD_BYTES: usize = 28;
+
+export function initPowers(): void {
+  let integer: u64 = 1;
+  for (let i: usize = 0; i < 19; i++) {
+    store<u64>(POWERS + (i << 3), integer);
+    integer *= 10;
+  }
+  // Powers of ten that a double holds exactly: 10^22 is the last.
+  let power: f64 = 1;
+  for (let i: usize = 0; i < 23; i++) {
+    store<f64>(POWERS + 160 + (i << 3), power);
+    power *= 10;
+  }
+}
+
+/**
+ * Reads up to `count` rows whose values the record index at `records` gives, relative to `plain`. `predictions` has a byte for each
+ * place in an object: the field that stood there last (255: none). Returns the number of rows taken.
+ */
+export function jsonRows(
+  plain: usize,
+  records: usize,
+  count: i32,
+  fields: usize,
+  fieldCount: i32,
+  predictions: usize,
+): i32 {
+  const fieldsEnd = fields + <usize>fieldCount * FIELD_BYTES;
+  for (let row = 0; row < count; row++) {
+    const start = plain + <usize>load<i32>(records, 12);
+    const length = load<i32>(records, 16);
+    if (length < 2 || !readRow(start, start + <usize>length, row, fields, fieldCount, predictions)) {
+      for (let field = fields; field < fieldsEnd; field += FIELD_BYTES) forget(field, row);
+      return row;
+    }
+    records += RECORD_BYTES;
+  }
+  return count;
+}
+
+/** Takes back what a row that was not finished has left of texts. */
+function forget(field: usize, row: i32): void {
+  if (load<u32>(field, 40) == 0) return;
+  const before = row == 0 ? 0 : load<u32>(load<u32>(field, 40) + ((row - 1) << 2)) - load<u32>(field, 44);
+  store<u32>(field, before, 48);
+}
+
+function readRow(p: usize, end: usize, row: i32, fields: usize, fieldCount: i32, predictions: usize): bool {
+  p = skipSpace(p, end);
+  if (p >= end || load<u8>(p) != 0x7b) return false;
+  p = skipSpace(p + 1, end);
+  for (let place: i32 = 0; place < fieldCount; place++) {
+    if (p >= end || load<u8>(p) != 0x22) return false;
+    const field = findField(p + 1, end, place, fields, fieldCount, predictions);
+    if (field == 0 || load<i32>(field, 56) == row) return false;
+    store<i32>(field, row, 56);
+    p += load<u32>(field, 28) + 2;
+    p = skipSpace(p, end);
+    if (p >= end || load<u8>(p) != 0x3a) return false;
+    p = skipSpace(p + 1, end);
+    if (p >= end) return false;
+    p = isWord4(p, end, NULL) ? readNull(p, field, row) : readValue(p, end, field, row);
+    if (p == 0) return false;
+    p = skipSpace(p, end);
+    if (p >= end) return false;
+    const next = load<u8>(p++);
+    if (place == fieldCount - 1) return next == 0x7d && skipSpace(p, end) == end;
+    if (next != 0x2c) return false;
+    p = skipSpace(p, end);
+  }
+  return false;
+}
+
+/** The field whose name stands at `p` with its closing quote, or 0. */
+@inline
+function findField(p: usize, end: usize, place: i32, fields: usize, fieldCount: i32, predictions: usize): usize {
+  const slot = <u32>place < PREDICTIONS ? predictions + <usize>place : 0;
+  if (slot != 0) {
+    const guess = <i32>load<u8>(slot);
+    if (guess < fieldCount) {
+      const field = fields + <usize>guess * FIELD_BYTES;
+      if (isName(p, end, field)) return field;
+    }
+  }
+  return searchField(p, end, slot, fields, fieldCount);
+}
+
+@inline
+function isName(p: usize, end: usize, field: usize): bool {
+  const length = <usize>load<u32>(field, 28);
+  if (length + 1 > end - p || load<u8>(p + length) != 0x22) return false;
+  if ((load<u64>(p) & load<u64>(field, 16)) != load<u64>(field, 8)) return false;
+  const name = <usize>load<u32>(field, 24);
+  for (let i: usize = 8; i < length; i++) if (load<u8>(p + i) != load<u8>(name + i)) return false;
+  return true;
+}
+
+function searchField(p: usize, end: usize, slot: usize, fields: usize, fieldCount: i32): usize {
+  for (let index = 0; index < fieldCount; index++) {
+    const field = fields + <usize>index * FIELD_BYTES;
+    if (!isName(p, end, field)) continue;
+    if (slot != 0 && index < 255) store<u8>(slot, <u8>index);
+    return field;
+  }
+  return 0;
+}
+
+function readNull(p: usize, field: usize, row: i32): usize {
+  if (load<u8>(field, 2) != 0) return 0;
+  store<u32>(field, load<u32>(field, 52) + 1, 52);
+  store<u8>(load<u32>(field, 36) + row, 0);
+  const width = <usize>load<u8>(field, 1);
+  if (width == 0) finishText(field, row, load<u32>(field, 48));
+  else memory.fill(<usize>load<u32>(field, 32) + <usize>row * width, 0, width);
+  return p + 4;
+}
+
+@inline
+function finishText(field: usize, row: i32, used: u32): void {
+  store<u32>(field, used, 48);
+  store<u32>(load<u32>(field, 40) + (row << 2), used + load<u32>(field, 44));
+}
+
+/** The value at `p`, appended to its field; returns the position behind it, or 0. */
+function readValue(p: usize, end: usize, field: usize, row: i32): usize {
+  const kind = <u32>load<u8>(field);
+  const target = <usize>load<u32>(field, 32);
+  switch (kind) {
+    case BOOLEAN: {
+      const yes = isWord4(p, end, TRUE);
+      if (!yes && !(load<u8>(p) == 0x66 && isWord4(p + 1, end, FALSE_TAIL))) return 0;
+      store<u8>(target + row, yes ? 1 : 0);
+      return p + (yes ? 4 : 5);
+    }
+    case SIGNED:
+    case UNSIGNED:
+      return readInteger(p, end, field, target, row, kind == SIGNED);
+    case FLOAT:
+      return readFloat(p, end, field, target, row);
+    case DECIMAL:
+      return readDecimal(p, end, field, target, row);
+    case VARCHAR: {
+      if (load<u8>(p) != 0x22) return 0;
+      p = copyString(p, end, target + load<u32>(field, 48));
+      if (p != 0) finishText(field, row, <u32>(copied - target));
+      return p;
+    }
+    case JSON: {
+      const from = p;
+      p = skipValue(p, end, JSON_STACK, 1);
+      if (p == 0) return 0;
+      const used = load<u32>(field, 48);
+      memory.copy(target + used, from, p - from);
+      finishText(field, row, used + <u32>(p - from));
+      return p;
+    }
+    default:
+      return readTimes(p, end, field, target, row, kind);
+  }
+}
+
+/** The number last read: its digits as one integer (up to 19 of them), how many, how many behind the point, the exponent. */
+let mantissa: u64 = 0;
+let digits: i32 = 0;
+let fractionDigits: i32 = 0;
+let exponent: i32 = 0;
+let negative: bool = false;
+
+/** Numbers of more than 19 digits and exponents of more than 3 are declined. */
+@inline
+function readNumber(p: usize, end: usize): usize {
+  negative = load<u8>(p) == 0x2d;
+  if (negative) p++;
+  const first = p;
+  let value: u64 = 0;
+  while (p < end && isDigit(load<u8>(p))) value = value * 10 + (<u64>load<u8>(p++) - 0x30);
+  digits = <i32>(p - first);
+  if (digits == 0 || digits > 19 || (digits > 1 && load<u8>(first) == 0x30)) return 0;
+  fractionDigits = 0;
+  exponent = 0;
+  if (p < end && load<u8>(p) == 0x2e) {
+    const point = ++p;
+    while (p < end && isDigit(load<u8>(p))) value = value * 10 + (<u64>load<u8>(p++) - 0x30);
+    fractionDigits = <i32>(p - point);
+    digits += fractionDigits;
+    if (fractionDigits == 0 || digits > 19) return 0;
+  }
+  mantissa = value;
+  if (p < end && (load<u8>(p) | 0x20) == 0x65) return readExponent(p + 1, end);
+  return p;
+}
+
+function readExponent(p: usize, end: usize): usize {
+  const sign = p < end ? load<u8>(p) : 0;
+  if (sign == 0x2b || sign == 0x2d) p++;
+  const first = p;
+  let value = 0;
+  while (p < end && isDigit(load<u8>(p))) {
+    value = value * 10 + (<i32>load<u8>(p++) - 0x30);
+    if (p - first > 3) return 0;
+  }
+  exponent = sign == 0x2d ? -value : value;
+  return p == first ? 0 : p;
+}
+
+function readInteger(p: usize, end: usize, field: usize, target: usize, row: i32, signed: bool): usize {
+  const from = p;
+  p = readNumber(p, end);
+  // An exponent leaves a letter in the text even when it is 0.
+  if (p == 0 || fractionDigits != 0 || <usize>(digits + (negative ? 1 : 0)) != p - from) return 0;
+  if (negative && (mantissa == 0 || !signed)) return 0;
+  const width = <usize>load<u8>(field, 1);
+  const bits = <u64>(width << 3);
+  const limit: u64 = signed ? (<u64>1 << (bits - 1)) - (negative ? 0 : 1) : u64.MAX_VALUE >> (64 - bits);
+  if (mantissa > limit) return 0;
+  const value = negative ? 0 - <i64>mantissa : <i64>mantissa;
+  const at = target + <usize>row * width;
+  if (width == 8) store<i64>(at, value);
+  else if (width == 4) store<i32>(at, <i32>value);
+  else if (width == 2) store<i16>(at, <i16>value);
+  else store<i8>(at, <i8>value);
+  return p;
+}
+
+function readFloat(p: usize, end: usize, field: usize, target: usize, row: i32): usize {
+  const from = p;
+  if (load<u8>(p) != 0x2d && !isDigit(load<u8>(p))) return 0;
+  p = readNumber(p, end);
+  const single = load<u8>(field, 1) == 4;
+  // So few digits come back the same from the nearest number, whichever that is.
+  if (p == 0 || digits > (single ? 6 : 15)) return 0;
+  // Both operands are exact, so one rounding gives the nearest double (Clinger 1990).
+  const power = exponent - fractionDigits;
+  if (power > 22 || power < -22) return 0;
+  let value = <f64>mantissa;
+  if (negative) value = -value;
+  if (power > 0) value *= load<f64>(POWERS + 160 + (<usize>power << 3));
+  else if (power < 0) value /= load<f64>(POWERS + 160 + (<usize>-power << 3));
+  if (single) store<f32>(target + (<usize>row << 2), <f32>value);
+  else store<f64>(target + (<usize>row << 3), value);
+  return p == from ? 0 : p;
+}
+
+function readDecimal(p: usize, end: usize, field: usize, target: usize, row: i32): usize {
+  const from = p;
+  p = readNumber(p, end);
+  if (p == 0) return 0;
+  const point = fractionDigits > 0 ? 1 : 0;
+  if (<usize>(digits + point + (negative ? 1 : 0)) != p - from) return 0;
+  const shift = <i32>load<u8>(field, 3) - fractionDigits;
+  if (shift < 0 || digits + shift > 18 || (negative && mantissa == 0)) return 0;
+  const value = <i64>(mantissa * load<u64>(POWERS + (<usize>shift << 3)));
+  const precision = <usize>load<u8>(field, 4);
+  if (precision < 19 && value >= load<i64>(POWERS + (precision << 3))) return 0;
+  const at = target + (<usize>row << 4);
+  store<i64>(at, negative ? -value : value);
+  store<i64>(at, negative ? -1 : 0, 8);
+  return p;
+}
+
+function readTimes(p: usize, end: usize, field: usize, target: usize, row: i32, kind: u32): usize {
+  if (load<u8>(p) != 0x22) return 0;
+  p++;
+  if (kind == TIME) {
+    p = readTime(p, end, 6);
+    if (p == 0 || p >= end || load<u8>(p) != 0x22) return 0;
+    store<i64>(target + (<usize>row << 3), nanos / 1000);
+    return p + 1;
+  }
+  if (p + 11 > end || !readDate(p)) return 0;
+  p += 10;
+  if (kind == DATE) {
+    if (load<u8>(p) != 0x22) return 0;
+    store<i32>(target + (<usize>row << 2), days);
+    return p + 1;
+  }
+  if (kind != TIMESTAMP || load<u8>(p) != 0x54) return 0;
+  const unit = <u32>load<u8>(field, 3);
+  p = readTime(p + 1, end, <i32>(unit * 3));
+  if (p == 0 || p >= end) return 0;
+  if (load<u8>(field, 4) != 0) {
+    if (load<u8>(p++) != 0x5a || p >= end) return 0;
+  }
+  if (load<u8>(p) != 0x22) return 0;
+  // Nanoseconds reach from 1677 to 2262 only.
+  if (unit == 3 && (days < -100_000 || days > 100_000)) return 0;
+  const perSecond: i64 = unit == 0 ? 1 : unit == 1 ? 1_000 : unit == 2 ? 1_000_000 : 1_000_000_000;
+  store<i64>(target + (<usize>row << 3), <i64>days * 86400 * perSecond + nanos / (1_000_000_000 / perSecond));
+  return p + 1;
+}
