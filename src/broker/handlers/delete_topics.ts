@@ -18,8 +18,9 @@ export const deleteTopics = handler<DeleteTopicsRequest, DeleteTopicsResponse>(2
     const { name, topicId } = topic;
     const id = name === null ? topicId : (context.services.catalog.topic(name)?.id ?? name);
     const before = meant.get(id);
-    if (before) before.times++;
-    else meant.set(id, { topic, times: 1 });
+    // Of a topic that was named and given by id, the refusal shows both.
+    const shown = before && before.topic.topicId === zeroUuid ? { ...before.topic, topicId } : topic;
+    meant.set(id, { topic: shown, times: (before?.times ?? 0) + 1 });
   }
   const responses = [...meant.values()].map(async ({ topic, times }) => {
     try {

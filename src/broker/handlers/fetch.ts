@@ -82,6 +82,10 @@ function targetOf(wish: PartitionWish, usesTopicIds: boolean, { services }: Requ
   };
 }
 
+function isUnknown(errorCode: number): boolean {
+  return errorCode === errorCodes.UNKNOWN_TOPIC_OR_PARTITION || errorCode === errorCodes.UNKNOWN_TOPIC_ID;
+}
+
 function partitionAnswer(partitionIndex: number, fetched: FetchedPartition, committedOnly: boolean): PartitionAnswer {
   const failed = fetched.errorCode !== 0;
   const highWatermark = failed ? -1n : BigInt(fetched.highWatermark);
@@ -94,7 +98,7 @@ function partitionAnswer(partitionIndex: number, fetched: FetchedPartition, comm
     divergingEpoch: { epoch: -1, endOffset: -1n },
     currentLeader: { leaderId: -1, leaderEpoch: -1 },
     snapshotId: { endOffset: -1n, epoch: -1 },
-    abortedTransactions: committedOnly || failed ? [] : null,
+    abortedTransactions: committedOnly || isUnknown(fetched.errorCode) ? [] : null,
     preferredReadReplica: -1,
     records: fetched.records,
   };
