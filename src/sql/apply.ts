@@ -46,8 +46,7 @@ function insertRows(core: EngineCore, insert: ArrowInsert): void {
     core.calls.insertArrow(core.own, insert.arrow, { schema, name: insert.table, create: false });
     return;
   }
-  const database = quoteIdentifier(insert.database ?? "rowlog");
-  const target = `${database}.${quoteIdentifier(schema)}.${quoteIdentifier(insert.table)}`;
+  const target = `${quoteIdentifier(schema)}.${quoteIdentifier(insert.table)}`;
   const columns = insert.staging.columns.map(quoteIdentifier).join(", ");
   core.calls.insertArrow(core.own, insert.arrow, { schema: "_rowlog", name: stagingTable, create: true });
   core.run(

@@ -9,7 +9,9 @@ import { readBatch } from "./arrow/batch.ts";
 import { readSchema } from "./arrow/schema.ts";
 import { DatabaseFiles } from "./database_files.ts";
 import { type DuckDbCalls, loadDuckDb } from "./duckdb_library.ts";
+import { jsonFunctions, jsonMacros } from "./json/functions.ts";
 import type { EngineSettings, EngineStatus } from "./messages.ts";
+import { ScalarBridge } from "./scalar_bridge.ts";
 import { quoteText } from "./types.ts";
 import { type SqlValue, valueReader } from "./values.ts";
 
@@ -32,7 +34,8 @@ export class EngineCore {
 
   static async start(disk: Disk, settings: EngineSettings, fence?: Int32Array): Promise<EngineCore> {
     const files = new DatabaseFiles(disk, settings.path, fence);
-    const calls = await loadDuckDb(settings.wasmPath, files.runtime());
+    const bridge = new ScalarBridge();
+    const calls = await loadDuckDb(settings.wasmPath, { ...files.runtime(), callScalarUDF: bridge.call });
     files.attach(calls);
     calls.open({
       path: ":memory:",
@@ -42,11 +45,11 @@ export class EngineCore {
       query: { queryPollingInterval: pollMs },
     });
     const core = new EngineCore(calls, files);
-    core.configure(settings);
+    core.configure(settings, bridge);
     return core;
   }
 
-  private configure(settings: EngineSettings): void {
+  private configure(settings: EngineSettings, bridge: ScalarBridge): void {
     const { path, memoryBytesMax } = settings;
     for (const statement of [
       "SET autoinstall_known_extensions = false",
@@ -54,6 +57,12 @@ export class EngineCore {
       "SET checkpoint_threshold = '1TB'",
       "SET temp_directory = ''",
       `SET memory_limit = '${Math.floor(memoryBytesMax / 1024)}KiB'`,
+    ])
+      this.run(statement);
+    // Before the database opens, since its log may hold tables whose checks call them; and with autoloading off, since making
+    // one looks for a function of that name in the extensions that DuckDB knows.
+    for (const scalar of jsonFunctions) bridge.register(this.calls, this.own, scalar);
+    for (const statement of [
       `ATTACH ${quoteText(path)} AS rowlog`,
       // Rows of plain topics that statements ask for: never on disk.
       "ATTACH ':memory:' AS _topics",
@@ -66,6 +75,7 @@ export class EngineCore {
       `CREATE TABLE IF NOT EXISTS _rowlog.cursors (
         topic_id VARCHAR NOT NULL, partition INTEGER NOT NULL, next_offset BIGINT NOT NULL, PRIMARY KEY (topic_id, partition))`,
       "CREATE TYPE IF NOT EXISTS json AS VARCHAR",
+      ...jsonMacros,
       "SET enable_external_access = false",
       "SET lock_configuration = true",
     ])

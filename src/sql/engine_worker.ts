@@ -63,7 +63,7 @@ function answer(core: EngineCore, request: EngineRequest): Extract<EngineReply, 
     case "statements":
       return statementsOf(request.sql, tokensOf(request.sql, core.calls.tokenize(request.sql)));
     case "tokens":
-      return done(tokensOf(request.sql, core.calls.tokenize(request.sql)));
+      return tokensOf(request.sql, core.calls.tokenize(request.sql));
     case "tableNames": {
       const tokens = tokensOf(request.sql, core.calls.tokenize(request.sql));
       return core.calls.tableNames(core.own, withoutParameters(request.sql, tokens));

@@ -27,10 +27,8 @@ export type ResultForm = "json" | "arrow";
 export interface ArrowInsert {
   /** Name of the table, unquoted. */
   table: string;
-  /** `main` when absent. */
+  /** `main` when absent; `_topics` without `staging` is the database of that name. */
   schema?: string;
-  /** `rowlog` when absent; other databases need `staging`. */
-  database?: string;
   /** An Arrow IPC stream whose columns are the table's, by order; or those of the staging table when `select` is given. */
   arrow: Uint8Array;
   /** Rows go to a staging table first; then `INSERT INTO table (columns) SELECT select FROM staging` runs. */

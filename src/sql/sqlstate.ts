@@ -9,7 +9,18 @@ export function sqlErrorOf(raw: string, sql: string): SqlError {
   const { type, message } = exceptionOf(raw);
   const { text, excerpts } = splitExcerpt(message);
   const position = positionOf(excerpts, sql);
-  return new SqlError(stateOf(type, text), text, position);
+  return new SqlError(stateOf(type, text), withoutBadAdvice(text), position);
+}
+
+/** DuckDB advises to install extensions, which nobody can do here. */
+function withoutBadAdvice(text: string): string {
+  const known = /^(.*? with name ".*?") is not in the catalog, but it exists in the (\S+) extension/.exec(text);
+  if (known)
+    return `${known[1]} is not available: it needs DuckDB's ${known[2]} extension, which this node does not have`;
+  const needed = /automatically install the required extension '(\S+)'/.exec(text);
+  if (!needed) return text;
+  const hint = needed[1] === "icu" ? "; on a TIMESTAMP WITH TIME ZONE cast it first, as in now()::TIMESTAMP (UTC)" : "";
+  return `this needs DuckDB's ${needed[1]} extension, which this node does not have${hint}`;
 }
 
 /** Texts of errors after which the engine cannot be trusted. */
@@ -106,6 +117,8 @@ const statesByType: Record<string, string> = {
   fatal: "XX000",
   internal: "XX000",
   "invalid input": "22023",
+  // What functions of our own throw.
+  invalid: "22023",
   "out of memory": "53200",
   permission: "42501",
   "parameter not resolved": "42P18",
@@ -122,6 +135,8 @@ const statesByType: Record<string, string> = {
 function stateOf(type: string, text: string): string {
   const kind = type.toLowerCase();
   if (/bad_alloc|failed to allocate|out of memory/i.test(text)) return "53200";
+  if (/^Unsupported UDF argument type/.test(text)) return "42883";
+  if (/extension/.test(text) && /install|autoload/i.test(text)) return "0A000";
   if (kind === "catalog") return catalogState(text);
   if (kind === "binder") return binderState(text);
   if (kind === "constraint") return constraintState(text);
