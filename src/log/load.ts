@@ -3,10 +3,11 @@
  * the state that appends expect. Loading twice in a row, or after a crash in the middle, gives the same log.
  */
 
+import type { DiskFile } from "../platform/disk.ts";
 import type { PartitionCheckpoint } from "./checkpoint.ts";
 import type { LogContext } from "./context.ts";
 import type { LogState } from "./log_state.ts";
-import { listSegments } from "./partition_files.ts";
+import { listSegments, markSyncFailed, syncFailedName, unmarkSyncFailed } from "./partition_files.ts";
 import { coverGap, cutTail, scanSegment } from "./recovery.ts";
 import { Segment, segmentName } from "./segment.ts";
 
@@ -16,6 +17,10 @@ export interface LoadHints {
   startOffset: number;
 }
 
+/**
+ * Throws a DiskError when the folder cannot be read or repaired. After one whose operation is "sync" the loading must not
+ * be tried again in this process: a second sync would succeed without having written anything.
+ */
 export function loadPartition(context: LogContext, state: LogState, hints: LoadHints): void {
   const { disk, clock } = context;
   const vouched = hints.checkpoint;
@@ -38,7 +43,7 @@ export function loadPartition(context: LogContext, state: LogState, hints: LoadH
     const hint = vouched?.segmentBase === base ? vouched : undefined;
     if (recoverSegment(context, state, segment, stat.size, hint, nextBase)) scanned.push(segment);
   });
-  syncRecovered(context, state, scanned);
+  syncRecovered(context, state, scanned, names.includes(syncFailedName));
   const end = Math.max(state.logEndOffset, vouched?.endOffset ?? 0, startOffset);
   if (end > state.logEndOffset)
     context.logger.error("a log ends before an offset that it had reached; records are missing", {
@@ -56,19 +61,31 @@ export function loadPartition(context: LogContext, state: LogState, hints: LoadH
   state.logStartOffset = Math.max(startOffset, state.segments[0]!.baseOffset);
 }
 
-/** The records of a recovered end cannot be made durable: nothing may build on them until the node starts again. */
-export class RecoverySyncError extends Error {
-  override name = "RecoverySyncError";
-}
-
-/** What was found may be in memory only, left there by a process that was killed: nobody may read it before it is durable. */
-function syncRecovered(context: LogContext, state: LogState, scanned: readonly Segment[]): void {
+/**
+ * What was found may be in memory only, left there by a process that was killed: nobody may read it before it is durable.
+ * After a failed sync it must be written again first, as the system takes the lost bytes for written.
+ */
+function syncRecovered(context: LogContext, state: LogState, scanned: readonly Segment[], rewrite: boolean): void {
   if (scanned.length === 0) return;
   try {
-    for (const segment of scanned) context.files.use(segment.logPath).syncNow();
+    for (const segment of scanned) {
+      const file = context.files.use(segment.logPath);
+      if (rewrite) rewriteFile(file, segment.size);
+      file.syncNow();
+    }
     context.disk.syncDirectory(state.directory);
   } catch (error) {
-    throw new RecoverySyncError((error as Error).message);
+    markSyncFailed(context.disk, state.directory);
+    throw error;
+  }
+  if (rewrite) unmarkSyncFailed(context.disk, state.directory);
+}
+
+function rewriteFile(file: DiskFile, bytes: number): void {
+  const piece = new Uint8Array(Math.min(1024 * 1024, bytes));
+  for (let position = 0; position < bytes; position += piece.length) {
+    const got = file.read(piece, position);
+    file.write(piece.subarray(0, Math.min(got, bytes - position)), position);
   }
 }
 

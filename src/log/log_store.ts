@@ -236,9 +236,10 @@ export class LogStore {
   private async shutDown(): Promise<void> {
     for (const timer of this.timers) timer.cancel();
     await this.exclusively(async () => {
-      const { disk, directory, files } = this.context;
+      const { disk, directory, files, starts } = this.context;
       for (const log of this.partitions()) log.refuseAppends();
       await Promise.all([...this.partitions()].map((log) => log.idle()));
+      await starts.settled();
       writeCleanStop(disk, directory, await this.gather(true));
       files.closeAll();
     });

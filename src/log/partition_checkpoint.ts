@@ -4,7 +4,7 @@ import type { LogContext } from "./context.ts";
 import type { LogState } from "./log_state.ts";
 import type { DurableEnd } from "./partition_writer.ts";
 import { listSnapshots } from "./producer_history.ts";
-import { encodeSnapshot } from "./producer_snapshot.ts";
+import { decodeSnapshot, encodeSnapshot } from "./producer_snapshot.ts";
 import { type Segment, segmentName } from "./segment.ts";
 
 /** A crash that leaves fewer unchecked bytes than this in a segment is cheaper to recover from than to prepare for. */
@@ -74,15 +74,15 @@ export function snapshotProducers(context: LogContext, state: LogState): void {
   if (!state.exists || !state.producersLoaded || state.producers.size === 0) return;
   const keep = new Set(state.segments.map((segment) => segment.baseOffset));
   keep.add(state.logEndOffset);
-  const file = context.disk.open(`${state.directory}/${segmentName(state.logEndOffset)}.snapshot`, {
-    write: true,
-    create: true,
-    truncate: true,
-  });
-  try {
-    file.write(encodeSnapshot(state.producers.values(), state.producers.size), 0);
-  } finally {
-    file.close();
+  const path = `${state.directory}/${segmentName(state.logEndOffset)}.snapshot`;
+  // One that is there says the same, and may be all that is left of batches that retention removed: it must not be torn.
+  if (!context.disk.stat(path) || !decodeSnapshot(context.disk.readFile(path), 0)) {
+    const file = context.disk.open(path, { write: true, create: true, truncate: true });
+    try {
+      file.write(encodeSnapshot(state.producers.values(), state.producers.size), 0);
+    } finally {
+      file.close();
+    }
   }
   for (const offset of listSnapshots(context, state))
     if (!keep.has(offset)) context.disk.remove(`${state.directory}/${segmentName(offset)}.snapshot`);

@@ -9,7 +9,7 @@ import { limits } from "../base/limits.ts";
 import { DiskError } from "../platform/disk.ts";
 import type { PartitionCheckpoint } from "./checkpoint.ts";
 import type { LogContext } from "./context.ts";
-import { loadPartition, RecoverySyncError } from "./load.ts";
+import { loadPartition } from "./load.ts";
 import type { LogConfig } from "./log_config.ts";
 import { LogState } from "./log_state.ts";
 import { checkpointPartition, snapshotProducers } from "./partition_checkpoint.ts";
@@ -83,7 +83,9 @@ export class PartitionLog {
 
   /** Offset of the first record that clients may read. */
   get logStartOffset(): number {
-    return this.known?.logStartOffset ?? this.load().state.logStartOffset;
+    const { known } = this;
+    if (!known) return this.load().state.logStartOffset;
+    return Math.max(known.logStartOffset, this.context.starts.get(this.topic, this.partition));
   }
   /** Offset that the next record gets. */
   get logEndOffset(): number {
@@ -260,7 +262,7 @@ export class PartitionLog {
     try {
       loadPartition(context, state, { checkpoint: this.checkpointed, startOffset });
     } catch (error) {
-      if (error instanceof RecoverySyncError) {
+      if (error instanceof DiskError && error.operation.startsWith("sync")) {
         this.broken = `${error.message}; start the node again once the disk works`;
         throw new KafkaError("KAFKA_STORAGE_ERROR", `${name}: ${this.broken}`);
       }

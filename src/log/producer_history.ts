@@ -7,15 +7,15 @@ import { limits } from "../base/limits.ts";
 import type { BatchHeader } from "../protocol/records/batch.ts";
 import type { LogContext } from "./context.ts";
 import type { LogState } from "./log_state.ts";
-import { decodeSnapshot } from "./producer_snapshot.ts";
-import { type ProducerId, producerIdOf, type SequencedBatch, sequenceAfter } from "./producer_state.ts";
+import { decodeSnapshot, encodeSnapshot } from "./producer_snapshot.ts";
+import { type ProducerId, ProducerState, producerIdOf, type SequencedBatch, sequenceAfter } from "./producer_state.ts";
 import { segmentName } from "./segment.ts";
 
 /** Loads the producer state unless it is; without idempotent producers nobody needs to pay for it. */
 export function ensureProducers(context: LogContext, state: LogState): void {
   if (state.producersLoaded) return;
   try {
-    if (state.exists) loadProducerState(context, state);
+    if (state.exists) fill(context, state, state.producers, state.logEndOffset);
     state.producersLoaded = true;
   } catch (error) {
     state.producers.clear();
@@ -23,28 +23,37 @@ export function ensureProducers(context: LogContext, state: LogState): void {
   }
 }
 
-function loadProducerState(context: LogContext, state: LogState): void {
+/** A producer snapshot for an offset where a batch starts, made from what the folder has. */
+export function snapshotAt(context: LogContext, state: LogState, offset: number): Uint8Array {
+  const producers = new ProducerState(limits.producersPerPartitionMax);
+  fill(context, state, producers, offset);
+  return encodeSnapshot(producers.values(), producers.size);
+}
+
+/** Fills `producers` with what the log says of them before the offset `upTo`. */
+function fill(context: LogContext, state: LogState, producers: ProducerState, upTo: number): void {
   const nowMs = context.clock.nowMs();
-  const from = restoreSnapshot(context, state, nowMs);
-  walkFrom(state, from, state.logEndOffset, (header) => {
+  const from = restoreSnapshot(context, state, producers, upTo);
+  walkFrom(state, from, upTo, (header) => {
     const producerId = producerIdOf(header);
-    if (producerId !== -1) state.producers.record(producerId, sequencedBatch(header), nowMs, state.logEndOffset);
+    if (producerId !== -1) producers.record(producerId, sequencedBatch(header), nowMs, upTo);
   });
-  if (state.producers.size > 0) addHistory(state, from);
+  if (producers.size > 0) addHistory(state, producers, from);
 }
 
 /** Restores the newest good snapshot and gives its offset; the log's start when there is none. */
-function restoreSnapshot(context: LogContext, state: LogState, nowMs: number): number {
+function restoreSnapshot(context: LogContext, state: LogState, into: ProducerState, upTo: number): number {
+  const nowMs = context.clock.nowMs();
   const start = state.segments[0]!.baseOffset;
   for (const offset of listSnapshots(context, state).reverse()) {
-    if (offset > state.logEndOffset || offset < start) continue;
+    if (offset > upTo || offset < start) continue;
     const path = `${state.directory}/${segmentName(offset)}.snapshot`;
     const producers = decodeSnapshot(context.disk.readFile(path), nowMs);
     if (!producers) {
       context.logger.warn("a producer snapshot is damaged; reading the batches instead", { path });
       continue;
     }
-    for (const producer of producers) state.producers.restore(producer);
+    for (const producer of producers) into.restore(producer);
     return offset;
   }
   return start;
@@ -61,7 +70,7 @@ export function listSnapshots(context: LogContext, state: LogState): number[] {
 }
 
 /** Looks through the end of the log before a snapshot for the batches that its producers sent before their last one. */
-function addHistory(state: LogState, snapshotOffset: number): void {
+function addHistory(state: LogState, producers: ProducerState, snapshotOffset: number): void {
   let index = state.segmentIndexFor(Math.max(0, snapshotOffset - 1));
   let bytes = 0;
   const earlier = new Map<ProducerId, SequencedBatch[]>();
@@ -85,7 +94,7 @@ function addHistory(state: LogState, snapshotOffset: number): void {
       return false;
     });
   }
-  for (const [producerId, batches] of earlier) state.producers.prepend(producerId, batches);
+  for (const [producerId, batches] of earlier) producers.prepend(producerId, batches);
 }
 
 function walkFrom(state: LogState, from: number, to: number, visit: (header: BatchHeader) => void): void {

@@ -10,6 +10,9 @@ import type { LogContext } from "./context.ts";
 import { removeSegmentFiles } from "./load.ts";
 import type { LogState } from "./log_state.ts";
 import type { PartitionWriter } from "./partition_writer.ts";
+import { snapshotAt } from "./producer_history.ts";
+import { decodeSnapshot } from "./producer_snapshot.ts";
+import { segmentName } from "./segment.ts";
 
 /**
  * Kafka's DeleteRecords: records before `before` (-1: the high watermark) are no longer readable; their segments go with
@@ -36,22 +39,25 @@ export async function applyRetention(
   writer: PartitionWriter,
   retainFrom: number,
 ): Promise<number> {
+  if (writer.faultReason) return 0;
   const limit = Math.min(state.highWatermark, retainFrom);
   let due = dueSegments(state, context.clock.nowMs(), limit);
   if (due === 0) return 0;
   if (due === state.segments.length) {
-    if (writer.faultReason) return 0;
     writer.roll();
     await writer.idle();
     // The roll may have failed, and more may have been appended meanwhile.
     due = Math.min(due, state.segments.length - 1);
     if (due === 0 || state.deleted || state.segments[due]!.baseOffset > state.highWatermark) return 0;
   }
-  if (!state.segments[due]!.exists) return 0;
+  const first = state.segments[due]!;
+  if (!first.exists) return 0;
+  await syncSnapshot(context, state, first.baseOffset);
   if (state.directoryDirty) await context.disk.syncDirectoryLater(state.directory);
-  const start = Math.max(state.logStartOffset, state.segments[due]!.baseOffset);
+  const start = Math.max(state.logStartOffset, first.baseOffset);
   await context.starts.advance(state.topic, state.partition, start);
-  if (state.deleted) return 0;
+  // Meanwhile the disk may have failed, and with it the segment that is to be the first one.
+  if (state.deleted || writer.faultReason || state.segments[due] !== first) return 0;
   state.logStartOffset = Math.max(state.logStartOffset, start);
   const removed = state.segments.splice(0, due);
   state.recent.dropBefore(state.segments[0]!.baseOffset);
@@ -66,6 +72,24 @@ export async function applyRetention(
     logStartOffset: state.logStartOffset,
   });
   return removed.length;
+}
+
+/** The snapshot at the new begin is from now on all that is known of producers before it: it must not be torn. */
+async function syncSnapshot(context: LogContext, state: LogState, offset: number): Promise<void> {
+  const path = `${state.directory}/${segmentName(offset)}.snapshot`;
+  const isGood = context.disk.stat(path) && decodeSnapshot(context.disk.readFile(path), 0);
+  const made = isGood ? undefined : snapshotAt(context, state, offset);
+  const file = context.disk.open(path, { write: true, create: true });
+  try {
+    if (made) {
+      file.truncate(0);
+      file.write(made, 0);
+      state.directoryDirty = true;
+    }
+    await file.sync();
+  } finally {
+    file.close();
+  }
 }
 
 /** How many of the first segments may go: all of them when the active one is due too. */

@@ -54,7 +54,6 @@ class SparseIndex {
   /** Drops entries from number `count` on. */
   truncateTo(count: number): void {
     if (count >= this.count) return;
-    this.load();
     this.count = count;
     if (this.flushed > count) {
       this.flushed = count;

@@ -40,10 +40,11 @@ export class StartOffsets {
 
   /** Moves the start of a log forward; resolves when that is durable. */
   async advance(topic: string, partition: number, offset: number): Promise<void> {
-    if (offset <= this.get(topic, partition)) return;
-    this.offsets.set(`${topic} ${partition}`, offset);
-    this.changed = true;
-    await this.persist();
+    if (offset > this.get(topic, partition)) {
+      this.offsets.set(`${topic} ${partition}`, offset);
+      this.changed = true;
+    }
+    await this.settled();
   }
 
   /** Forgets a partition that is gone. A new one of its name must not be acknowledged anything before `settled`. */
@@ -53,7 +54,7 @@ export class StartOffsets {
 
   /** Resolves when the file says what this object says. */
   settled(): Promise<void> {
-    return this.changed ? this.persist() : (this.running ?? Promise.resolve());
+    return this.next ?? (this.changed ? this.persist() : (this.running ?? Promise.resolve()));
   }
 
   /** Writes the file; callers that come while it is being written share the next writing. */

@@ -13,11 +13,13 @@ export type DiskErrorCode = string;
 export class DiskError extends Error {
   override name = "DiskError";
   readonly code: DiskErrorCode;
+  readonly operation: string;
   readonly path: string;
 
   constructor(code: DiskErrorCode, operation: string, path: string, why?: string) {
     super(`cannot ${operation} ${path}: ${why ?? explanations[code] ?? code}`);
     this.code = code;
+    this.operation = operation;
     this.path = path;
   }
 }
