@@ -15,6 +15,8 @@ export interface CoordinatorSettings {
   sessionTimeoutMsMax: number;
   /** group.max.size */
   membersMax: number;
+  /** Groups known at once; Kafka has no such setting. */
+  groupsMax: number;
   /** offset.metadata.max.bytes */
   offsetMetadataBytesMax: number;
   /** offsets.retention.minutes, in milliseconds */
@@ -28,6 +30,7 @@ export const defaultSettings: CoordinatorSettings = {
   sessionTimeoutMsMin: 6_000,
   sessionTimeoutMsMax: 1_800_000,
   membersMax: limits.groupMembersMax,
+  groupsMax: limits.groupsMax,
   offsetMetadataBytesMax: 4_096,
   offsetsRetentionMs: 7 * 24 * 60 * 60 * 1000,
   offsetsRetentionCheckMs: 600_000,

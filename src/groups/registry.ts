@@ -6,7 +6,6 @@
  */
 import type { Timer } from "../base/clock.ts";
 import { KafkaError, type KafkaErrorName } from "../base/kafka_error.ts";
-import { limits } from "../base/limits.ts";
 import {
   type CoordinatorParts,
   type CoordinatorSettings,
@@ -87,9 +86,12 @@ export class Registry {
   getOrCreate(groupId: string): GroupEntry {
     const known = this.get(groupId);
     if (known) return known;
-    if (this.groups.size >= limits.groupsMax) {
+    if (this.groups.size >= this.settings.groupsMax) {
       this.warnCrowded();
-      throw new KafkaError("COORDINATOR_NOT_AVAILABLE", `There are ${limits.groupsMax} consumer groups already.`);
+      throw new KafkaError(
+        "COORDINATOR_NOT_AVAILABLE",
+        `There are ${this.settings.groupsMax} consumer groups already.`,
+      );
     }
     return this.put(new Group(groupId, this.groupOptions, this.wallMs));
   }
@@ -107,7 +109,7 @@ export class Registry {
     this.parts.logger.warn(
       "no new consumer group: there are too many; delete some with kafka-consumer-groups --delete",
       {
-        groupsMax: limits.groupsMax,
+        groupsMax: this.settings.groupsMax,
       },
     );
   }
@@ -394,6 +396,8 @@ export class Registry {
       for (const timer of entry.timers.values()) timer.cancel();
     }
     this.groups.clear();
+    // Nothing is read back any more.
+    for (let partition = 0; partition < this.parts.log.partitionCount; partition++) this.loaded.add(partition);
     await Promise.all(this.lastWrites.values());
   }
 }

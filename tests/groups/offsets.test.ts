@@ -67,6 +67,16 @@ describe("commits", () => {
     expect(await lab.committed()).toEqual({ "t-0": 1 });
   });
 
+  test("too many groups: new ones are refused, known ones go on", async () => {
+    const lab = new Lab({ groupsMax: 2 });
+    for (const groupId of ["a", "b"]) expect(await lab.commit({ 0: 1 }, { groupId })).toEqual(["NONE"]);
+    expect(await lab.commit({ 0: 1 }, { groupId: "c" })).toEqual(["COORDINATOR_NOT_AVAILABLE"]);
+    expect(errorName((await lab.join({ groupId: "c" })).errorCode)).toBe("COORDINATOR_NOT_AVAILABLE");
+    expect(await lab.commit({ 0: 2 }, { groupId: "a" })).toEqual(["NONE"]);
+    await lab.coordinator.delete("b");
+    expect(await lab.commit({ 0: 1 }, { groupId: "c" })).toEqual(["NONE"]);
+  });
+
   test("a commit keeps the session alive", async () => {
     const lab = new Lab();
     const { memberId, generation } = await member(lab);
@@ -450,6 +460,7 @@ test("closing answers who waits and refuses the rest", async () => {
   expect(errorName((await lab.join()).errorCode)).toBe("COORDINATOR_NOT_AVAILABLE");
   expect(await lab.commit({ 0: 1 })).toEqual(["COORDINATOR_NOT_AVAILABLE"]);
   expect(lab.beat("x", 1)).toBe("COORDINATOR_NOT_AVAILABLE");
+  expect(lab.coordinator.list()).toEqual([]);
   expect(lab.clock.pending).toBe(0);
 });
 
