@@ -137,4 +137,8 @@ function differences(fresh: Map<string, string>, present: Map<string, string>): 
   return [...names].filter((name) => fresh.get(name) !== present.get(name));
 }
 
-main();
+try {
+  main();
+} catch (error) {
+  fail((error as Error).message);
+}
