@@ -82,6 +82,8 @@ interface Reading extends Position {
   /** Not read any more at or past this offset. */
   stopOffset: number;
   stopMs: number;
+  /** Everything before it was written out: what a group commits. */
+  written: number;
   done: boolean;
 }
 
@@ -140,8 +142,9 @@ class ConsumeSession {
     let committedAt = performance.now();
     const commit = async () => {
       committedAt = performance.now();
+      const readings = consumer.positions as Reading[];
       if (commits)
-        await member.commit(consumer.positions.filter((position) => (position as Reading).done !== undefined));
+        await member.commit(readings.map(({ topic, partition, written }) => ({ topic, partition, offset: written })));
     };
     try {
       while (this.#left > 0 && !this.#io.signal.aborted) {
@@ -235,7 +238,7 @@ class ConsumeSession {
         const stopMs = stop?.kind === "time" ? stop.ms : Number.POSITIVE_INFINITY;
         // Reading up to a time ends at the present end as well when that time has passed.
         const bound = stopMs <= Date.now() ? Math.min(stopOffset, high) : stopOffset;
-        return { ...place, offset, stopOffset: bound, stopMs, done: offset >= bound };
+        return { ...place, offset, stopOffset: bound, stopMs, written: offset, done: offset >= bound };
       }),
     );
   }
@@ -243,19 +246,20 @@ class ConsumeSession {
   async #write(fetched: Fetched, reading: Reading): Promise<void> {
     const out: Uint8Array[] = [];
     const { records, brokerId, timestampType } = fetched;
+    let next = reading.offset;
     for (const record of records) {
-      if (reading.done || this.#left <= 0) break;
-      if (record.offset >= reading.stopOffset || record.timestamp >= reading.stopMs) {
-        reading.done = true;
+      if (record.offset >= reading.stopOffset || record.timestamp >= reading.stopMs) reading.done = true;
+      if (reading.done || this.#left <= 0) {
+        // What is left behind is read again by the next member of the group.
+        next = record.offset;
         break;
       }
       this.#print({ record, topic: reading.topic, partition: reading.partition, brokerId, timestampType }, out);
       this.#left--;
       this.#written++;
-      // What -n leaves behind is read again by the next member of the group.
-      reading.offset = this.#left <= 0 ? record.offset + 1 : reading.offset;
     }
     if (out.length > 0) await this.#io.out(Buffer.concat(out));
+    reading.written = next;
     if (reading.offset >= reading.stopOffset) reading.done = true;
   }
 }

@@ -158,6 +158,7 @@ export function groupSeek(name: string, flags: SeekFlags, io: Io): Promise<numbe
         wanted.push(...(await seekTopic(client, before, topic, partitions, target)));
     if (wanted.length === 0)
       throw new CliError(`group "${name}" has no committed offsets; name topics with --topics to make some`);
+    wanted.sort((a, b) => (a.topic === b.topic ? a.partition - b.partition : a.topic < b.topic ? -1 : 1));
     if (!flags.dryRun) await commitOffsets(client, name, wanted);
     const rows = wanted.map(({ topic, partition, offset }) => {
       const old = before.find((entry) => entry.topic === topic && entry.partition === partition);

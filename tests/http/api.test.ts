@@ -51,7 +51,7 @@ describe("topics and records", () => {
         { partition: 0, offset: 3, timestamp_ms: 7 },
       ],
     });
-    const read = await (await send("GET", "/v1/topics/t/records")).json();
+    const read = (await (await send("GET", "/v1/topics/t/records")).json()) as { records: object[] };
     expect(read).toMatchObject({ next_offset: 4, high_watermark: 4, log_start_offset: 0 });
     expect(read.records[0]).toEqual({
       partition: 0,
