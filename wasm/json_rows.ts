@@ -10,8 +10,9 @@
 //   32 address of the values or of the text, 36 of the validity (a byte a row), 40 of the ends of texts, 44 what to add to each end
 //   48 bytes of text used, 52 rows that are null, 56 the row in which the field was last seen
 
-import { copied, copyString, FALSE_TAIL, isDigit, isWord4, NULL, skipSpace, skipValue, TRUE } from "./json_scan";
-import { days, nanos, readDate, readTime } from "./json_times";
+import { digitCount, digitValue, readDigits } from "./json_numbers";
+import { copied, copyString, FALSE_TAIL, isDigit, isSpace, isWord4, NULL, skipSpace, skipValue, TRUE } from "./json_scan";
+import { days, fraction, fractionDigits as timeDigits, readDate, readTime, seconds } from "./json_times";
 import { JSON_STACK, POWERS } from "./layout";
 
 const FIELD_BYTES: usize = 64;
@@ -28,20 +29,6 @@ const TIMESTAMP: u32 = 9;
 const PREDICTIONS: u32 = 256;
 /** Words of the record index: a record's value starts at word 3, its length is word 4. */
 const RECORD_BYTES: usize = 28;
-
-export function initPowers(): void {
-  let integer: u64 = 1;
-  for (let i: usize = 0; i < 19; i++) {
-    store<u64>(POWERS + (i << 3), integer);
-    integer *= 10;
-  }
-  // Powers of ten that a double holds exactly: 10^22 is the last.
-  let power: f64 = 1;
-  for (let i: usize = 0; i < 23; i++) {
-    store<f64>(POWERS + 160 + (i << 3), power);
-    power *= 10;
-  }
-}
 
 /**
  * Reads up to `count` rows whose values the record index at `records` gives, relative to `plain`. `predictions` has a byte for each
@@ -77,24 +64,24 @@ function forget(field: usize, row: i32): void {
 
 function readRow(p: usize, end: usize, row: i32, fields: usize, fieldCount: i32, predictions: usize): bool {
   p = skipSpace(p, end);
-  if (p >= end || load<u8>(p) != 0x7b) return false;
+  if (load<u8>(p) != 0x7b) return false;
   p = skipSpace(p + 1, end);
   for (let place: i32 = 0; place < fieldCount; place++) {
-    if (p >= end || load<u8>(p) != 0x22) return false;
-    const field = findField(p + 1, end, place, fields, fieldCount, predictions);
+    if (load<u8>(p) != 0x22) return false;
+    const field = findField(p + 1, place, fields, fieldCount, predictions);
     if (field == 0 || load<i32>(field, 56) == row) return false;
     store<i32>(field, row, 56);
-    p += load<u32>(field, 28) + 2;
-    p = skipSpace(p, end);
-    if (p >= end || load<u8>(p) != 0x3a) return false;
+    p = skipSpace(p + load<u32>(field, 28) + 2, end);
+    if (load<u8>(p) != 0x3a) return false;
     p = skipSpace(p + 1, end);
-    if (p >= end) return false;
-    p = isWord4(p, end, NULL) ? readNull(p, field, row) : readValue(p, end, field, row);
+    p = isWord4(p, NULL) ? readNull(p, field, row) : readValue(p, end, field, row);
     if (p == 0) return false;
     p = skipSpace(p, end);
-    if (p >= end) return false;
     const next = load<u8>(p++);
-    if (place == fieldCount - 1) return next == 0x7d && skipSpace(p, end) == end;
+    if (place == fieldCount - 1) {
+      while (p < end && isSpace(load<u8>(p))) p++;
+      return next == 0x7d && p == end;
+    }
     if (next != 0x2c) return false;
     p = skipSpace(p, end);
   }
@@ -103,32 +90,32 @@ function readRow(p: usize, end: usize, row: i32, fields: usize, fieldCount: i32,
 
 /** The field whose name stands at `p` with its closing quote, or 0. */
 @inline
-function findField(p: usize, end: usize, place: i32, fields: usize, fieldCount: i32, predictions: usize): usize {
+function findField(p: usize, place: i32, fields: usize, fieldCount: i32, predictions: usize): usize {
   const slot = <u32>place < PREDICTIONS ? predictions + <usize>place : 0;
   if (slot != 0) {
     const guess = <i32>load<u8>(slot);
     if (guess < fieldCount) {
       const field = fields + <usize>guess * FIELD_BYTES;
-      if (isName(p, end, field)) return field;
+      if (isName(p, field)) return field;
     }
   }
-  return searchField(p, end, slot, fields, fieldCount);
+  return searchField(p, slot, fields, fieldCount);
 }
 
 @inline
-function isName(p: usize, end: usize, field: usize): bool {
+function isName(p: usize, field: usize): bool {
   const length = <usize>load<u32>(field, 28);
-  if (length + 1 > end - p || load<u8>(p + length) != 0x22) return false;
+  if (load<u8>(p + length) != 0x22) return false;
   if ((load<u64>(p) & load<u64>(field, 16)) != load<u64>(field, 8)) return false;
   const name = <usize>load<u32>(field, 24);
   for (let i: usize = 8; i < length; i++) if (load<u8>(p + i) != load<u8>(name + i)) return false;
   return true;
 }
 
-function searchField(p: usize, end: usize, slot: usize, fields: usize, fieldCount: i32): usize {
+function searchField(p: usize, slot: usize, fields: usize, fieldCount: i32): usize {
   for (let index = 0; index < fieldCount; index++) {
     const field = fields + <usize>index * FIELD_BYTES;
-    if (!isName(p, end, field)) continue;
+    if (!isName(p, field)) continue;
     if (slot != 0 && index < 255) store<u8>(slot, <u8>index);
     return field;
   }
@@ -157,18 +144,18 @@ function readValue(p: usize, end: usize, field: usize, row: i32): usize {
   const target = <usize>load<u32>(field, 32);
   switch (kind) {
     case BOOLEAN: {
-      const yes = isWord4(p, end, TRUE);
-      if (!yes && !(load<u8>(p) == 0x66 && isWord4(p + 1, end, FALSE_TAIL))) return 0;
+      const yes = isWord4(p, TRUE);
+      if (!yes && !(load<u8>(p) == 0x66 && isWord4(p + 1, FALSE_TAIL))) return 0;
       store<u8>(target + row, yes ? 1 : 0);
       return p + (yes ? 4 : 5);
     }
     case SIGNED:
     case UNSIGNED:
-      return readInteger(p, end, field, target, row, kind == SIGNED);
+      return readInteger(p, field, target, row, kind == SIGNED);
     case FLOAT:
-      return readFloat(p, end, field, target, row);
+      return readFloat(p, field, target, row);
     case DECIMAL:
-      return readDecimal(p, end, field, target, row);
+      return readDecimal(p, field, target, row);
     case VARCHAR: {
       if (load<u8>(p) != 0x22) return 0;
       p = copyString(p, end, target + load<u32>(field, 48));
@@ -185,7 +172,7 @@ function readValue(p: usize, end: usize, field: usize, row: i32): usize {
       return p;
     }
     default:
-      return readTimes(p, end, field, target, row, kind);
+      return readTimes(p, field, target, row, kind);
   }
 }
 
@@ -198,44 +185,38 @@ let negative: bool = false;
 
 /** Numbers of more than 19 digits and exponents of more than 3 are declined. */
 @inline
-function readNumber(p: usize, end: usize): usize {
+function readNumber(p: usize): usize {
   negative = load<u8>(p) == 0x2d;
   if (negative) p++;
-  const first = p;
-  let value: u64 = 0;
-  while (p < end && isDigit(load<u8>(p))) value = value * 10 + (<u64>load<u8>(p++) - 0x30);
-  digits = <i32>(p - first);
-  if (digits == 0 || digits > 19 || (digits > 1 && load<u8>(first) == 0x30)) return 0;
+  const first = <u32>load<u8>(p);
+  p = readDigits(p, 0);
+  digits = digitCount;
+  if (digits - 1 > 18 || digits == 0 || (first == 0x30 && digits > 1)) return 0;
   fractionDigits = 0;
   exponent = 0;
-  if (p < end && load<u8>(p) == 0x2e) {
-    const point = ++p;
-    while (p < end && isDigit(load<u8>(p))) value = value * 10 + (<u64>load<u8>(p++) - 0x30);
-    fractionDigits = <i32>(p - point);
+  mantissa = digitValue;
+  const next = <u32>load<u8>(p);
+  return next == 0x2e || (next | 0x20) == 0x65 ? readFraction(p) : p;
+}
+
+function readFraction(p: usize): usize {
+  if (load<u8>(p) == 0x2e) {
+    p = readDigits(p + 1, mantissa);
+    fractionDigits = digitCount;
     digits += fractionDigits;
+    mantissa = digitValue;
     if (fractionDigits == 0 || digits > 19) return 0;
   }
-  mantissa = value;
-  if (p < end && (load<u8>(p) | 0x20) == 0x65) return readExponent(p + 1, end);
-  return p;
+  if ((load<u8>(p) | 0x20) != 0x65) return p;
+  const sign = load<u8>(p, 1);
+  p = readDigits(p + (sign == 0x2b || sign == 0x2d ? 2 : 1), 0);
+  exponent = sign == 0x2d ? -<i32>digitValue : <i32>digitValue;
+  return digitCount == 0 || digitCount > 3 ? 0 : p;
 }
 
-function readExponent(p: usize, end: usize): usize {
-  const sign = p < end ? load<u8>(p) : 0;
-  if (sign == 0x2b || sign == 0x2d) p++;
-  const first = p;
-  let value = 0;
-  while (p < end && isDigit(load<u8>(p))) {
-    value = value * 10 + (<i32>load<u8>(p++) - 0x30);
-    if (p - first > 3) return 0;
-  }
-  exponent = sign == 0x2d ? -value : value;
-  return p == first ? 0 : p;
-}
-
-function readInteger(p: usize, end: usize, field: usize, target: usize, row: i32, signed: bool): usize {
+function readInteger(p: usize, field: usize, target: usize, row: i32, signed: bool): usize {
   const from = p;
-  p = readNumber(p, end);
+  p = readNumber(p);
   // An exponent leaves a letter in the text even when it is 0.
   if (p == 0 || fractionDigits != 0 || <usize>(digits + (negative ? 1 : 0)) != p - from) return 0;
   if (negative && (mantissa == 0 || !signed)) return 0;
@@ -252,10 +233,10 @@ function readInteger(p: usize, end: usize, field: usize, target: usize, row: i32
   return p;
 }
 
-function readFloat(p: usize, end: usize, field: usize, target: usize, row: i32): usize {
+function readFloat(p: usize, field: usize, target: usize, row: i32): usize {
   const from = p;
   if (load<u8>(p) != 0x2d && !isDigit(load<u8>(p))) return 0;
-  p = readNumber(p, end);
+  p = readNumber(p);
   const single = load<u8>(field, 1) == 4;
   // So few digits come back the same from the nearest number, whichever that is.
   if (p == 0 || digits > (single ? 6 : 15)) return 0;
@@ -271,9 +252,9 @@ function readFloat(p: usize, end: usize, field: usize, target: usize, row: i32):
   return p == from ? 0 : p;
 }
 
-function readDecimal(p: usize, end: usize, field: usize, target: usize, row: i32): usize {
+function readDecimal(p: usize, field: usize, target: usize, row: i32): usize {
   const from = p;
-  p = readNumber(p, end);
+  p = readNumber(p);
   if (p == 0) return 0;
   const point = fractionDigits > 0 ? 1 : 0;
   if (<usize>(digits + point + (negative ? 1 : 0)) != p - from) return 0;
@@ -288,16 +269,16 @@ function readDecimal(p: usize, end: usize, field: usize, target: usize, row: i32
   return p;
 }
 
-function readTimes(p: usize, end: usize, field: usize, target: usize, row: i32, kind: u32): usize {
+function readTimes(p: usize, field: usize, target: usize, row: i32, kind: u32): usize {
   if (load<u8>(p) != 0x22) return 0;
   p++;
   if (kind == TIME) {
-    p = readTime(p, end, 6);
-    if (p == 0 || p >= end || load<u8>(p) != 0x22) return 0;
-    store<i64>(target + (<usize>row << 3), nanos / 1000);
+    p = readTime(p, 6);
+    if (p == 0 || load<u8>(p) != 0x22) return 0;
+    store<i64>(target + (<usize>row << 3), <i64>seconds * 1_000_000 + <i64>(fraction * power(6 - timeDigits)));
     return p + 1;
   }
-  if (p + 11 > end || !readDate(p)) return 0;
+  if (!readDate(p)) return 0;
   p += 10;
   if (kind == DATE) {
     if (load<u8>(p) != 0x22) return 0;
@@ -305,16 +286,20 @@ function readTimes(p: usize, end: usize, field: usize, target: usize, row: i32, 
     return p + 1;
   }
   if (kind != TIMESTAMP || load<u8>(p) != 0x54) return 0;
-  const unit = <u32>load<u8>(field, 3);
-  p = readTime(p + 1, end, <i32>(unit * 3));
-  if (p == 0 || p >= end) return 0;
-  if (load<u8>(field, 4) != 0) {
-    if (load<u8>(p++) != 0x5a || p >= end) return 0;
-  }
+  const unitDigits = <i32>load<u8>(field, 3) * 3;
+  p = readTime(p + 1, unitDigits);
+  if (p == 0) return 0;
+  if (load<u8>(field, 4) != 0 && load<u8>(p++) != 0x5a) return 0;
   if (load<u8>(p) != 0x22) return 0;
   // Nanoseconds reach from 1677 to 2262 only.
-  if (unit == 3 && (days < -100_000 || days > 100_000)) return 0;
-  const perSecond: i64 = unit == 0 ? 1 : unit == 1 ? 1_000 : unit == 2 ? 1_000_000 : 1_000_000_000;
-  store<i64>(target + (<usize>row << 3), <i64>days * 86400 * perSecond + nanos / (1_000_000_000 / perSecond));
+  if (unitDigits == 9 && (days < -100_000 || days > 100_000)) return 0;
+  const whole = (<i64>days * 86400 + seconds) * <i64>power(unitDigits);
+  store<i64>(target + (<usize>row << 3), whole + <i64>(fraction * power(unitDigits - timeDigits)));
   return p + 1;
+}
+
+/** 10 to a power from 0 to 18. */
+@inline
+function power(exponent: i32): u64 {
+  return load<u64>(POWERS + (<usize>exponent << 3));
 }

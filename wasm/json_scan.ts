@@ -1,5 +1,7 @@
 // JSON text, strictly (RFC 8259), for the row kernel: every function takes a position and the end, and returns the position
 // behind what it read, or 0 to decline: on a syntax error, and on whatever the kernel leaves to its twin.
+// Positions only grow, so a function may read a few bytes past the end (memory goes on there) as long as a position past it is
+// not taken for good: the row as a whole must end exactly at its end.
 
 const QUOTE: u32 = 0x22;
 const BACKSLASH: u32 = 0x5c;
@@ -10,8 +12,13 @@ export function isSpace(byte: u32): bool {
   return byte == 0x20 || byte == 0x0a || byte == 0x0d || byte == 0x09;
 }
 
+/** No token begins with a byte up to that of a space, so one comparison is enough where there is none. */
 @inline
 export function skipSpace(p: usize, end: usize): usize {
+  return <u32>load<u8>(p) > 0x20 ? p : skipSpaces(p, end);
+}
+
+function skipSpaces(p: usize, end: usize): usize {
   while (p < end && isSpace(load<u8>(p))) p++;
   return p;
 }
@@ -177,10 +184,10 @@ export function skipString(p: usize, end: usize): usize {
   }
 }
 
-/** Whether the bytes at `p` are the word, given as its first four bytes. */
+/** Whether the four bytes at `p` are these; they may lie behind the end, which the caller finds out. */
 @inline
-export function isWord4(p: usize, end: usize, word: u32): bool {
-  return p + 4 <= end && load<u32>(p) == word;
+export function isWord4(p: usize, word: u32): bool {
+  return load<u32>(p) == word;
 }
 
 export const TRUE: u32 = 0x65757274;
@@ -214,9 +221,8 @@ function skipScalar(p: usize, end: usize): usize {
   const byte = <u32>load<u8>(p);
   if (byte == QUOTE) return skipString(p, end);
   if (byte == 0x2d || isDigit(byte)) return skipNumber(p, end);
-  if (isWord4(p, end, TRUE) || isWord4(p, end, NULL)) return p + 4;
-  if (byte == 0x66 && isWord4(p + 1, end, FALSE_TAIL)) return p + 5;
-  return 0;
+  if (isWord4(p, TRUE) || isWord4(p, NULL)) return p + 4;
+  return byte == 0x66 && isWord4(p + 1, FALSE_TAIL) ? p + 5 : 0;
 }
 
 /** A field's name and the colon behind it, with the space around it. */

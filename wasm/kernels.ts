@@ -2,7 +2,8 @@
 
 import { initPatterns } from "./copy";
 import { crc32c, initCrc32c } from "./crc32c";
-import { initPowers } from "./json_rows";
+import { initPowers } from "./json_numbers";
+import { initMonths } from "./json_times";
 import { ARENA, SUMMARY } from "./layout";
 import { walk } from "./walk";
 
@@ -39,3 +40,4 @@ export function checkBatch(
 initCrc32c();
 initPatterns();
 initPowers();
+initMonths();

@@ -15,6 +15,8 @@ export const PATTERNS: usize = 49152;
 export const SUMMARY: usize = 49664;
 /** Powers of ten: 19 as integers, 23 as doubles. */
 export const POWERS: usize = 50176;
+/** Days before and of each month. */
+export const MONTHS: usize = 50560;
 /** What a JSON value that is passed over has open, a byte a level. */
 export const JSON_STACK: usize = 51200;
 /** Hash tables of the LZ4 and Snappy encoders. */
