@@ -8,6 +8,7 @@ import type { PartitionCheckpoint } from "./checkpoint.ts";
 import type { LogContext } from "./context.ts";
 import type { LogState } from "./log_state.ts";
 import { listSegments, markSyncFailed, syncFailedName, unmarkSyncFailed } from "./partition_files.ts";
+import { decodeSnapshot } from "./producer_snapshot.ts";
 import { coverGap, cutTail, scanSegment } from "./recovery.ts";
 import { Segment, segmentName } from "./segment.ts";
 
@@ -93,8 +94,15 @@ function rewriteFile(file: DiskFile, bytes: number): void {
 function dropDeadSegments(context: LogContext, state: LogState, bases: number[], startOffset: number): number[] {
   let dead = 0;
   while (dead + 1 < bases.length && bases[dead + 1]! <= startOffset) dead++;
+  // Without a good snapshot they still are what is known of their producers: retention makes one before it removes them.
+  if (dead > 0 && !hasSnapshot(context, state, bases[dead]!)) return bases;
   for (const base of bases.slice(0, dead)) removeSegmentFiles(context, state.directory, base);
   return bases.slice(dead);
+}
+
+function hasSnapshot(context: LogContext, state: LogState, offset: number): boolean {
+  const path = `${state.directory}/${segmentName(offset)}.snapshot`;
+  return context.disk.stat(path) !== undefined && decodeSnapshot(context.disk.readFile(path), 0) !== undefined;
 }
 
 export function removeSegmentFiles(context: LogContext, directory: string, baseOffset: number): void {
