@@ -10,7 +10,6 @@ import { parentOf } from "../platform/disk.ts";
 import type { DuckDbCalls, DuckDbModule, RuntimeFunctions } from "./duckdb_library.ts";
 
 /** DuckDB's FileFlags (src/include/duckdb/common/file_open_flags.hpp). */
-const flagWrite = 2;
 const flagCreate = 8;
 const flagCreateNew = 16;
 const flagNullIfNotExists = 128;
@@ -163,8 +162,9 @@ export class DatabaseFiles {
       if (flags & flagNullIfNotExists) return 0;
       throw new Error(`cannot open ${path}: it does not exist`);
     }
+    // Always for writing: a log that DuckDB opened to read it over is emptied through the same handle.
     const file = this.disk.open(path, {
-      write: (flags & flagWrite) !== 0 || create,
+      write: true,
       create,
       truncate: (flags & flagCreateNew) !== 0,
     });

@@ -5,7 +5,7 @@
 import { SqlError } from "../base/sql_error.ts";
 import type { ArrowField } from "./arrow/schema.ts";
 import type { EngineCore } from "./engine_core.ts";
-import { parseType, type SqlType } from "./types.ts";
+import { parseType, quoteIdentifier, type SqlType, typeName } from "./types.ts";
 
 export function withEnumValues(core: EngineCore, fields: readonly ArrowField[], sql: string): readonly ArrowField[] {
   if (!fields.some(hasDictionary)) return fields;
@@ -19,6 +19,41 @@ export function withEnumValues(core: EngineCore, fields: readonly ArrowField[], 
     core.calls.disconnect(connection);
   }
   return fields.map((field, index) => filled(field, parseType(String(rows[index]?.[1]))));
+}
+
+/** A statement that gives the ENUM columns as text, for readers of Arrow; the same statement when there are none. */
+export function withoutEnums(core: EngineCore, fields: readonly ArrowField[], sql: string): string {
+  if (!fields.some(hasDictionary)) return sql;
+  const names = fields.map((_field, index) => `c${index}`);
+  const casts = withEnumValues(core, fields, sql).map((field, index) => {
+    const column = hasDictionary(field) ? `CAST(c${index} AS ${typeName(enumAsText(field.type))})` : `c${index}`;
+    return `${column} AS ${quoteIdentifier(field.name)}`;
+  });
+  return `SELECT ${casts.join(", ")} FROM (${sql}) AS t(${names.join(", ")})`;
+}
+
+function enumAsText(type: SqlType): SqlType {
+  switch (type.kind) {
+    case "enum":
+      return { kind: "varchar" };
+    case "list":
+    case "array":
+      return { ...type, child: enumAsText(type.child) };
+    case "map":
+      return { kind: "map", key: enumAsText(type.key), value: enumAsText(type.value) };
+    case "struct":
+      return {
+        kind: "struct",
+        fields: type.fields.map(({ name, type: field }) => ({ name, type: enumAsText(field) })),
+      };
+    case "union":
+      return {
+        kind: "union",
+        members: type.members.map(({ name, type: member }) => ({ name, type: enumAsText(member) })),
+      };
+    default:
+      return type;
+  }
 }
 
 function hasDictionary(field: ArrowField): boolean {

@@ -5,9 +5,10 @@
 import { SqlError } from "../base/sql_error.ts";
 import { readBatch } from "./arrow/batch.ts";
 import { type ArrowField, readSchema } from "./arrow/schema.ts";
+import { clearBehindBooleans, declareBooleans } from "./arrow/standard.ts";
 import { EngineFailure } from "./duckdb_library.ts";
 import type { EngineCore } from "./engine_core.ts";
-import { withEnumValues } from "./enum_values.ts";
+import { withEnumValues, withoutEnums } from "./enum_values.ts";
 import type { EngineReply, EngineRequest } from "./messages.ts";
 import { type BoundSql, bindParameters } from "./parameters.ts";
 import { rowsOf } from "./row_json.ts";
@@ -38,6 +39,7 @@ export class QueryRun {
   private text: string[] = [];
   private chars = 0;
   private rows = 0;
+  private enumsGone = false;
   private cancelled: string | undefined;
 
   /** Throws SqlError for text that is not one statement that may run. */
@@ -119,14 +121,26 @@ export class QueryRun {
 
   private begin(schema: Uint8Array | undefined): void {
     if (!schema) return;
+    const fields = readSchema(schema);
+    if (this.request.form === "arrow" && !this.enumsGone) {
+      this.enumsGone = true;
+      const plain = withoutEnums(this.core, fields, this.bound.sql);
+      if (plain !== this.bound.sql) {
+        // Starting another statement on a connection drops the one under way.
+        this.begin(this.core.calls.start(this.connection, plain));
+        return;
+      }
+    }
     this.state = "fetching";
-    this.fields = withEnumValues(this.core, readSchema(schema), this.bound.sql);
+    this.fields = this.request.form === "arrow" ? fields : withEnumValues(this.core, fields, this.bound.sql);
     const columns = this.fields.map(({ name, type }) => ({ name, type: typeName(type) }));
+    if (this.request.form === "arrow") declareBooleans(schema);
     this.post({ kind: "columns", id: this.id, columns, schema: this.request.form === "arrow" ? schema : undefined });
   }
 
   private take(message: Uint8Array): void {
     if (this.request.form === "arrow") {
+      clearBehindBooleans(readBatch(message, this.fields));
       this.credit--;
       this.post({ kind: "batch", id: this.id, bytes: message }, [message.buffer as ArrayBuffer]);
       return;

@@ -29,13 +29,12 @@ export function valueReader(vector: Vector): ValueReader {
 /** The same without a look at the validity bits. */
 export function presentReader(vector: Vector): ValueReader {
   const { data, field } = vector;
-  const { type, layout } = field;
+  const { type } = field;
   switch (type.kind) {
     case "null":
       return () => null;
     case "boolean":
-      if (layout.kind === "bits") return (row) => (data.getUint8(row >> 3) & (1 << (row & 7))) !== 0;
-      return (row) => data.getInt8(row) !== 0;
+      return (row) => (data.getUint8(row >> 3) & (1 << (row & 7))) !== 0;
     case "tinyint":
       return (row) => data.getInt8(row);
     case "utinyint":

@@ -89,6 +89,17 @@ export class FlatTable {
     return values;
   }
 
+  /** Changes a value in place; the field must be there. */
+  setInt8(id: number, value: number): void {
+    this.view.setInt8(this.field(id), value);
+  }
+
+  /** Changes the first byte of a text in place; the text must be there and not empty. */
+  setFirstByte(id: number, byte: number): void {
+    const at = this.field(id);
+    this.view.setUint8(at + this.view.getUint32(at, true) + 4, byte);
+  }
+
   private vector(id: number): [start: number, count: number] {
     const at = this.field(id);
     if (at === 0) return [0, 0];

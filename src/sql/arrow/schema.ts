@@ -149,7 +149,8 @@ function extensionOf(metadata: ReadonlyMap<string, string>): string {
 }
 
 function integer(bits: number, signed: boolean, extension: string): TypeAndLayout {
-  if (extension === "arrow.bool8") return fixed("boolean", 1);
+  // Declared as bytes, and written as bits: the values really lie as those of Arrow's Bool.
+  if (extension === "arrow.bool8") return { type: { kind: "boolean" }, layout: { kind: "bits" } };
   const kind = ({ 8: "tinyint", 16: "smallint", 32: "integer", 64: "bigint" } as const)[bits];
   if (!kind) throw new Error(`an Arrow integer of ${bits} bits is not known here`);
   return fixed(signed ? kind : `u${kind}`, bits / 8);
