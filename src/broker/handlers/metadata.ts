@@ -25,7 +25,10 @@ export const metadata = handler<MetadataRequest, MetadataResponse>(3, async (req
   if (all) for (const topic of catalog.topics()) answers.push(describe(topic, context, withOperations));
   else {
     for (const asked of new Map(topics.map((topic) => [topic.name ?? topic.topicId, topic])).values()) {
-      answers.push(await answerFor(asked, request.allowAutoTopicCreation, context, withOperations));
+      const answer = await answerFor(asked, request.allowAutoTopicCreation, context, withOperations);
+      // Also of a topic that does not exist, as Kafka tells it.
+      answer.topicAuthorizedOperations = withOperations ? topicOperations : unaskedOperations;
+      answers.push(answer);
     }
   }
   return {

@@ -133,6 +133,21 @@ export const groupCases: Case[] = [
     },
   },
   {
+    name: "LeaveGroup in every version",
+    async run(peer) {
+      return inTurn(
+        versionsOf("LeaveGroup").map((version) => async () => {
+          const groupId = `${peer.prefix}v${version}`;
+          const memberId = await aloneIn(peer, groupId);
+          const fields =
+            version < 3 ? { groupId, memberId } : { groupId, members: [{ memberId }, { memberId: "nobody" }] };
+          const left = await peer.ask("LeaveGroup", version, fields);
+          return [left, await peer.ask("LeaveGroup", version, fields)];
+        }),
+      );
+    },
+  },
+  {
     name: "A static member",
     async run(peer) {
       const groupId = `${peer.prefix}g`;

@@ -135,7 +135,7 @@ export class Peer {
   /** Topics and groups of others in answers that list everything. */
   private isForeign(item: Value): boolean {
     if (item === null || typeof item !== "object") return false;
-    const name = item.groupId ?? ("isInternal" in item ? item.name : undefined);
+    const name = item.groupId ?? ("partitions" in item ? item.name : undefined);
     // Impossible names of the cases themselves carry no prefix.
     return typeof name === "string" && name !== "" && !name.startsWith(this.prefix) && !/^[ .]|^a+$/.test(name);
   }

@@ -331,6 +331,36 @@ export const recordCases: Case[] = [
     },
   },
   {
+    name: "ListOffsets by time, inside batches, out of order, compressed",
+    async run(peer) {
+      const { name } = await makeTopic(peer, "t", 2);
+      const send = (times: number[], options: EncodeOptions = {}) => {
+        const records = encodeBatch(
+          times.map((timestamp) => ({ value: `at ${timestamp}`, timestamp })),
+          options,
+        );
+        return peer.raw("Produce", 9, produce(name, records));
+      };
+      await send([1000, 2000, 3000]);
+      await send([6000, 4000, 5000], { codec: codecs.gzip });
+      await send([500]);
+      await send([7000, 7000, 6500], { codec: codecs.lz4 });
+      const at = (timestamp: number) => ({ topics: [{ name, partitions: [{ partitionIndex: 0, timestamp }] }] });
+      const times = [
+        0, 1, 1000, 1001, 2000, 2500, 3001, 4000, 4500, 5000, 6000, 6001, 6500, 7000, 7001, -1, -2, -3, -4, -5,
+      ];
+      const before = await inTurn(times.map((time) => () => peer.ask("ListOffsets", 9, at(time))));
+      await peer.raw("DeleteRecords", 2, {
+        topics: [{ name, partitions: [{ partitionIndex: 0, offset: 5 }] }],
+        timeoutMs: 5000,
+      });
+      const after = await inTurn(
+        [0, 1000, 4000, 5500, 6600, -2, -3, -4].map((time) => () => peer.ask("ListOffsets", 9, at(time))),
+      );
+      return [...before, ...after];
+    },
+  },
+  {
     name: "OffsetForLeaderEpoch",
     async run(peer) {
       const { name } = await filled(peer, "t");

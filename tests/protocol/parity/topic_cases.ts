@@ -39,6 +39,29 @@ export const topicCases: Case[] = [
     differs: { 7: "Kafka fails with UNKNOWN_SERVER_ERROR; no name and no id is an unknown id here" },
   },
   {
+    name: "Metadata of all topics, of none, and of a mix",
+    async run(peer) {
+      const { name } = await makeTopic(peer, "t");
+      const mix = [{ name }, { name: `${peer.prefix}no` }, { name: " a" }, { name: "" }];
+      return asks(
+        peer,
+        ["Metadata", 0, { topics: [] }],
+        ["Metadata", 1, { topics: null }],
+        ["Metadata", 1, { topics: [] }],
+        ["Metadata", 5, { topics: null }],
+        [
+          "Metadata",
+          9,
+          { topics: null, includeTopicAuthorizedOperations: true, includeClusterAuthorizedOperations: true },
+        ],
+        ["Metadata", 9, { topics: [] }],
+        ["Metadata", 12, { topics: null }],
+        ["Metadata", 4, { topics: mix, allowAutoTopicCreation: false }],
+        ["Metadata", 12, { topics: mix, allowAutoTopicCreation: true, includeTopicAuthorizedOperations: true }],
+      );
+    },
+  },
+  {
     name: "Metadata by id, and a name together with an id",
     async run(peer) {
       const { name, id } = await makeTopic(peer, "t");
