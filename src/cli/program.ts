@@ -54,7 +54,8 @@ function reportError(error: unknown, io: Io): number {
   return 1;
 }
 
-function createProgram(
+/** The whole tree of commands; `done` gets the exit code of the one that ran. */
+export function createProgram(
   io: Io,
   dependencies: ProgramDependencies,
   done: (code: number) => void,

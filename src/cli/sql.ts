@@ -72,7 +72,6 @@ export class SqlSession {
     this.options = { ...defaultTextOptions, mode, width: io.outIsTerminal ? io.width : 0 };
     this.options.header = flags.noheader !== true;
     if (flags.nullvalue !== undefined) this.options.nullText = flags.nullvalue;
-    else if (mode === "csv" || mode === "list" || mode === "tabs") this.options.nullText = "";
     this.options.separator = flags.separator?.replaceAll("\\t", "\t");
     this.io = io;
     this.bail = flags.bail === true;
@@ -90,6 +89,7 @@ export class SqlSession {
         const { dotCommand } = await import("./dot_commands.ts");
         const outcome = await dotCommand(line.trim(), this);
         if (outcome === "exit") return false;
+        if (outcome === "failed") this.exitCode = 1;
         if (outcome === "failed" && this.bail) return false;
         continue;
       }

@@ -28,7 +28,8 @@ export type OutputMode = (typeof outputModes)[number];
 export interface TextOptions {
   mode: OutputMode;
   header: boolean;
-  nullText: string;
+  /** Undefined: as the mode has it, nothing in csv, list and tabs, otherwise NULL. */
+  nullText: string | undefined;
   /** Between the fields of `list` and `csv`. */
   separator: string | undefined;
   /** Columns of the terminal; longer lines are cut in table modes. 0: never cut. */
@@ -38,7 +39,7 @@ export interface TextOptions {
 export const defaultTextOptions: TextOptions = {
   mode: "table",
   header: true,
-  nullText: "NULL",
+  nullText: undefined,
   separator: undefined,
   width: 0,
 };
@@ -147,12 +148,17 @@ export class RowPrinter {
   }
 
   #plain(cell: string): string {
-    return cellText(cell) ?? this.#options.nullText;
+    return cellText(cell) ?? this.#nullText();
+  }
+
+  #nullText(): string {
+    const { nullText, mode } = this.#options;
+    return nullText ?? (["csv", "list", "tabs"].includes(mode) ? "" : "NULL");
   }
 
   #csv(cell: string): string {
-    const { separator, nullText } = this.#options;
-    if (cell === "null") return nullText;
+    const { separator } = this.#options;
+    if (cell === "null") return this.#nullText();
     const field = csvField(cell);
     const needs = separator !== undefined && !field.startsWith('"') && field.includes(separator);
     return needs ? `"${field}"` : field;
