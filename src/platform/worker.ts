@@ -59,6 +59,8 @@ export function workerPort(received: (message: unknown) => void): (message: unkn
   return (message, transfer) => scope.postMessage(message, transfer ?? []);
 }
 
+/** `scripts/build.ts` puts all entry points side by side in the executable, as JavaScript. */
 function workerUrl(url: URL): string {
-  return url.href;
+  if (!url.pathname.startsWith("/$bunfs/")) return url.href;
+  return url.href.replace(/\.ts$/, ".js");
 }

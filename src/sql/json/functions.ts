@@ -13,41 +13,6 @@ const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 /** What a function makes of the value found; it stands in `scanner`, as a range of `memory`. */
 type Take = (memory: Uint8Array, result: ScalarResult) => void;
 
-export const jsonFunctions: readonly ScalarFunction[] = [
-  byPath("json_extract", "utf8", takeJson),
-  byPath("json_extract_path", "utf8", takeJson),
-  byPath("json_extract_string", "utf8", takeText),
-  byPath("json_extract_path_text", "utf8", takeText),
-  byPath("->>", "utf8", takeText),
-  // DuckDB resolves `->` to json_extract when text stands behind it, and to this name when a number does.
-  byPath("->", "utf8", takeJson),
-  byPath("json_type", "utf8", takeType),
-  byPath("json_array_length", "uint64", takeLength),
-  byPath("json_keys_text", "utf8", takeKeys),
-  byPath("json_exists", "bool", (_memory, result) => result.number(1), 0),
-  byPath("json_get_str", "utf8", takeString),
-  byPath("json_get_int", "int64", takeInteger),
-  byPath("json_get_float", "float64", takeFloat),
-  byPath("json_get_bool", "bool", takeBoolean),
-  byPath("json_get_json", "utf8", takeJson),
-  {
-    name: "json_valid",
-    returns: "bool",
-    call(memory, args, row, result) {
-      const [json] = args;
-      if (!json || json.isNull(row)) return;
-      const valid =
-        json.kind === "text" && scanner.find(memory, json.start(row), json.end(row), wholePath) !== "invalid";
-      result.number(valid ? 1 : 0);
-    },
-  },
-];
-
-/** Macros over those functions, for what a function of ours cannot give: lists. */
-export const jsonMacros: readonly string[] = [
-  "CREATE OR REPLACE MACRO json_keys(value, path := '$') AS CAST(json_keys_text(value, path) AS VARCHAR[])",
-];
-
 /** `name(json, step…)`: each step a path, a key or an index. `missing`: what a path that leads nowhere gives, if not NULL. */
 function byPath(name: string, returns: ScalarType, take: Take, missing?: number): ScalarFunction {
   const cache = new PathCache();
@@ -242,3 +207,39 @@ function withoutSpace(memory: Uint8Array, start: number, end: number): Uint8Arra
   }
   return compact.subarray(0, length);
 }
+
+// Last, since these call what stands above while the module is evaluated.
+export const jsonFunctions: readonly ScalarFunction[] = [
+  byPath("json_extract", "utf8", takeJson),
+  byPath("json_extract_path", "utf8", takeJson),
+  byPath("json_extract_string", "utf8", takeText),
+  byPath("json_extract_path_text", "utf8", takeText),
+  byPath("->>", "utf8", takeText),
+  // DuckDB resolves `->` to json_extract when text stands behind it, and to this name when a number does.
+  byPath("->", "utf8", takeJson),
+  byPath("json_type", "utf8", takeType),
+  byPath("json_array_length", "uint64", takeLength),
+  byPath("json_keys_text", "utf8", takeKeys),
+  byPath("json_exists", "bool", (_memory, result) => result.number(1), 0),
+  byPath("json_get_str", "utf8", takeString),
+  byPath("json_get_int", "int64", takeInteger),
+  byPath("json_get_float", "float64", takeFloat),
+  byPath("json_get_bool", "bool", takeBoolean),
+  byPath("json_get_json", "utf8", takeJson),
+  {
+    name: "json_valid",
+    returns: "bool",
+    call(memory, args, row, result) {
+      const [json] = args;
+      if (!json || json.isNull(row)) return;
+      const valid =
+        json.kind === "text" && scanner.find(memory, json.start(row), json.end(row), wholePath) !== "invalid";
+      result.number(valid ? 1 : 0);
+    },
+  },
+];
+
+/** Macros over those functions, for what a function of ours cannot give: lists. */
+export const jsonMacros: readonly string[] = [
+  "CREATE OR REPLACE MACRO json_keys(value, path := '$') AS CAST(json_keys_text(value, path) AS VARCHAR[])",
+];
