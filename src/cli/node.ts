@@ -136,8 +136,12 @@ async function startLocked(config: NodeConfig, logger: Logger, unlock: () => voi
   };
 }
 
+/** Kafka's default of retention.ms: not shown as a setting of this node. */
+const retentionSecsByDefault = 7 * 24 * 3600;
+
 /** Seconds of retention (-1: for ever) as a default of topic configs. */
 function retention(seconds: number): ReadonlyMap<string, string> {
+  if (seconds === retentionSecsByDefault) return new Map();
   return new Map([["retention.ms", String(seconds < 0 ? -1 : seconds * 1000)]]);
 }
 
