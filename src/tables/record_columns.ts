@@ -160,7 +160,7 @@ class TimestampColumn extends RecordColumn {
 
   /** -1 is Kafka's "no timestamp"; a time that the type cannot hold is as good as none. */
   private pushMillis(vector: FixedVector, millis: number): void {
-    if (millis < 0 || !this.codec.pushMillis(vector, BigInt(millis))) vector.pushNull();
+    if (millis < 0 || !this.codec.pushMillisNumber(vector, millis)) vector.pushNull();
   }
 }
 

@@ -105,6 +105,7 @@ const perSecond: Record<TimeUnit, number> = { s: 1, ms: 1e3, us: 1e6, ns: 1e9 };
 const fractionDigitsOf: Record<TimeUnit, number> = { s: 0, ms: 3, us: 6, ns: 9 };
 /** Days on either side of 1970 within which microseconds are exact in a double. */
 const safeDays = 104_000;
+const safeMillis = safeDays * 86_400_000;
 
 export class TimestampCodec extends ValueCodec {
   override readonly arrow: ArrowType;
@@ -147,6 +148,14 @@ export class TimestampCodec extends ValueCodec {
     if (!reader.canonical || reader.hasZone !== this.zoned || reader.fractionDigits > fractionDigitsOf[this.unit])
       scanner.changed = true;
     return this.pushReading(vector) || scanner.refuse(start, "the timestamp is out of range");
+  }
+
+  /** As pushMillis for a number, without a bigint where a double is exact. */
+  pushMillisNumber(vector: FixedVector, millis: number): boolean {
+    if (this.unit === "ns" || Math.abs(millis) > safeMillis) return this.pushMillis(vector, BigInt(millis));
+    if (this.unit === "us") vector.pushLong(millis * 1000);
+    else vector.pushLong(this.unit === "ms" ? millis : Math.floor((millis + 500) / 1000));
+    return true;
   }
 
   /** Appends milliseconds since 1970; false when they do not fit. */
