@@ -106,32 +106,36 @@ function stopSignal(io: Io, logger: Logger): Promise<string> {
   });
 }
 
-/** One line for a node that could not start. Unknown failures keep their own message. */
+/** One line for a node that could not start. Failures that we do not know keep their own message. */
 export function explainStartError(error: unknown, config: NodeConfig): string {
-  const failure = error as { code?: string; message?: string; port?: number; path?: string };
+  const failure = error as { name?: string; code?: string; message?: string };
   const message = failure.message ?? String(error);
+  if (failure.name === "ListenError") return explainListenError(failure.code, message, config);
   switch (failure.code) {
-    case "EADDRINUSE": {
-      const isHttp = failure.port === config.http.port || message.includes(`:${config.http.port}`);
-      const [door, at, flag] = isHttp ? ["HTTP", config.http, "--http"] : ["Kafka", config.kafka, "--kafka"];
-      const address = showAddress(at as Address);
-      return `${door} cannot listen on ${address}: another program has that port; stop it, or choose another with ${flag} HOST:PORT`;
-    }
-    case "EADDRNOTAVAIL":
-    case "ENOTFOUND":
-      return `cannot listen on ${showAddress(config.kafka)} or ${showAddress(config.http)}: this machine has no such address (${message}); change --kafka or --http`;
     case "EACCES":
     case "EPERM":
     case "EROFS":
-      return `no permission: ${message}; give this user write permission on the lake "${config.lake}" (and ports below 1024 need a privileged user), or choose another folder`;
+      return `${message}; a node needs write permission on its lake "${config.lake}", or another folder: rowlog serve FOLDER`;
     case "ENOSPC":
-      return `the disk of the lake "${config.lake}" is full: ${message}; free space and start again`;
+      return `the disk of the lake "${config.lake}" is full (${message}); free space and start again`;
+    case "ENOENT":
     case "ENOTDIR":
     case "EEXIST":
-      return `the lake "${config.lake}" is not a folder: ${message}; choose another path`;
+      return `"${config.lake}" cannot be a lake: ${message}; choose another folder: rowlog serve FOLDER`;
     default:
       return message;
   }
+}
+
+function explainListenError(code: string | undefined, message: string, config: NodeConfig): string {
+  const isHttp = message.includes(` ${config.http.host}:${config.http.port}`);
+  const [door, flag, address] = isHttp ? ["HTTP", "--http", config.http] : ["Kafka", "--kafka", config.kafka];
+  const at = showAddress(address as Address);
+  if (code === "EADDRINUSE")
+    return `${door} cannot listen on ${at}: another program has that port; stop it, or choose another with ${flag} HOST:PORT`;
+  if (code === "EACCES")
+    return `${door} cannot listen on ${at}: this user may not use that port; choose one above 1023 with ${flag} HOST:PORT`;
+  return `${door} cannot listen on ${at}: this machine has no such address (${code ?? message}); choose another with ${flag} HOST:PORT`;
 }
 
 function banner(config: NodeConfig, node: RunningNode, io: Io): string {

@@ -38,6 +38,8 @@ function serveBun(options: HttpServeOptions): HttpServer {
     maxRequestBodySize: options.bodyBytesMax,
     idleTimeout: idleSeconds,
     development: false,
+    // Outside of development Bun shares a port with any other process, silently.
+    reusePort: false,
   });
   return {
     host: options.host,

@@ -290,3 +290,33 @@ COMP_WORDS=(rowlog topic create --if); COMP_CWORD=3; _rowlog; echo "\${COMPREPLY
     expect(stdout.toString()).toBe("create\n--if-not-exists\n");
   });
 });
+
+test("a second node is told which port, or that the lake, is taken", async () => {
+  const lake = join(folder, "lake");
+  const start = (flags: Record<string, string>) =>
+    runCli(
+      [
+        "serve",
+        flags.lake ?? join(folder, "other"),
+        "--kafka",
+        flags.kafka ?? "127.0.0.1:0",
+        "--http",
+        flags.http ?? "127.0.0.1:0",
+      ],
+      {},
+      startNode,
+    );
+  const kafka = await start({ kafka: `127.0.0.1:${node.kafkaAddress.port}` });
+  expect(kafka.code).toBe(1);
+  expect(kafka.err).toMatch(
+    /^rowlog: Kafka cannot listen on 127.0.0.1:\d+: another program has that port; .*--kafka HOST:PORT\n$/,
+  );
+  const http = await start({ http: `127.0.0.1:${node.httpAddress.port}` });
+  expect(http.code).toBe(1);
+  expect(http.err).toMatch(/^rowlog: HTTP cannot listen on .*--http HOST:PORT\n$/);
+  // Nothing of the failed starts is left behind: the lake is free again.
+  const locked = await start({ lake });
+  expect(locked.code).toBe(1);
+  expect(locked.err).toContain("in use");
+  expect(locked.err.trim().split("\n")).toHaveLength(1);
+});

@@ -7,6 +7,7 @@ import { ConfigError, parseConfigFile, resolveConfig } from "../../src/cli/confi
 import { environmentName, type NodeConfig, nodeOptionEntries, nodeOptions } from "../../src/cli/options.ts";
 import { run } from "../../src/cli/program.ts";
 import { explainStartError } from "../../src/cli/serve.ts";
+import { ListenError } from "../../src/platform/tcp.ts";
 import { fakeIo, runCli } from "./fake_io.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "rowlog-options-"));
@@ -217,8 +218,11 @@ describe("serve", () => {
   test("a node that cannot start: exit 1 and the way out", async () => {
     const config = resolveConfig({}, {}).config;
     const text = (error: object) => explainStartError(Object.assign(new Error("why"), error), config);
-    expect(text({ code: "EADDRINUSE", port: 9092 })).toContain("--kafka");
-    expect(text({ code: "EADDRINUSE", port: 8080 })).toContain("--http");
+    const listen = (host: string, port: number, code: string) =>
+      explainStartError(new ListenError(host, port, { code }), config);
+    expect(listen("127.0.0.1", 9092, "EADDRINUSE")).toContain("another with --kafka");
+    expect(listen("127.0.0.1", 8080, "EADDRINUSE")).toContain("another with --http");
+    expect(listen("127.0.0.1", 8080, "ENOTFOUND")).toContain("no such address");
     expect(text({ code: "EACCES" })).toContain("permission");
     expect(text({ code: "ENOSPC" })).toContain("full");
     const { code, err } = await runCli(["serve"], {}, async () => {
