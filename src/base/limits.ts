@@ -48,7 +48,7 @@ export const limits = {
   /** Open files of segments and indexes, all partitions together. */
   logFilesOpenMax: 512,
   /** Memory for recent batches that tail consumers are answered from, in bytes; batches that are not durable come on top. */
-  recentBatchesBytesMax: 48 * 1024 * 1024,
+  recentBatchesBytesMax: 16 * 1024 * 1024,
   /** Bytes of one group commit of one partition, past which the next group begins. */
   groupCommitBytesMax: 32 * 1024 * 1024,
   /** Idempotent producers remembered per partition; past it the longest unused one is forgotten. */
