@@ -89,7 +89,7 @@ export const requests: { [K in ApiKey]?: (version: number, topicId: Uuid) => Req
     version >= 3
       ? newLeaveGroupRequest({ groupId: "g", members: [{ ...member, reason: null }] })
       : newLeaveGroupRequest({ groupId: "g", memberId: "nobody" }),
-  14: () => newSyncGroupRequest({ groupId: "g", memberId: "nobody" }),
+  14: () => newSyncGroupRequest({ groupId: "g", memberId: "nobody", protocolType: "consumer", protocolName: "range" }),
   15: () => newDescribeGroupsRequest({ groups: ["g"] }),
   16: () => newListGroupsRequest(),
   18: () => newApiVersionsRequest({ clientSoftwareName: "test", clientSoftwareVersion: "1.0" }),
