@@ -6,9 +6,9 @@ import { SqlError } from "../base/sql_error.ts";
 import { readBatch } from "./arrow/batch.ts";
 import { type ArrowField, readSchema } from "./arrow/schema.ts";
 import { clearBehindBooleans, declareBooleans } from "./arrow/standard.ts";
+import { withExactTypes, withPlainTypes } from "./described_types.ts";
 import { EngineFailure } from "./duckdb_library.ts";
 import type { EngineCore } from "./engine_core.ts";
-import { withEnumValues, withoutEnums } from "./enum_values.ts";
 import type { EngineReply, EngineRequest } from "./messages.ts";
 import { type BoundSql, bindParameters } from "./parameters.ts";
 import { rowsOf } from "./row_json.ts";
@@ -39,7 +39,7 @@ export class QueryRun {
   private text: string[] = [];
   private chars = 0;
   private rows = 0;
-  private enumsGone = false;
+  private typesArePlain = false;
   private cancelled: string | undefined;
 
   /** Throws SqlError for text that is not one statement that may run. */
@@ -122,9 +122,9 @@ export class QueryRun {
   private begin(schema: Uint8Array | undefined): void {
     if (!schema) return;
     const fields = readSchema(schema);
-    if (this.request.form === "arrow" && !this.enumsGone) {
-      this.enumsGone = true;
-      const plain = withoutEnums(this.core, fields, this.bound.sql);
+    if (this.request.form === "arrow" && !this.typesArePlain) {
+      this.typesArePlain = true;
+      const plain = withPlainTypes(this.core, fields, this.bound.sql);
       if (plain !== this.bound.sql) {
         // Starting another statement on a connection drops the one under way.
         this.begin(this.core.calls.start(this.connection, plain));
@@ -132,7 +132,7 @@ export class QueryRun {
       }
     }
     this.state = "fetching";
-    this.fields = this.request.form === "arrow" ? fields : withEnumValues(this.core, fields, this.bound.sql);
+    this.fields = this.request.form === "arrow" ? fields : withExactTypes(this.core, fields, this.bound.sql);
     const columns = this.fields.map(({ name, type }) => ({ name, type: typeName(type) }));
     if (this.request.form === "arrow") declareBooleans(schema);
     this.post({ kind: "columns", id: this.id, columns, schema: this.request.form === "arrow" ? schema : undefined });

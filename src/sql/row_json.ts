@@ -122,7 +122,11 @@ function unionCell(vector: Vector): JsonCell {
   const names = vector.children.map((child) => JSON.stringify(child.field.name));
   const children = vector.children.map(jsonCell);
   const [member, index] = unionPlace(vector);
-  return (row) => `{${names[member(row)]}:${children[member(row)]!(index(row))}}`;
+  return (row) => {
+    const value = children[member(row)]!(index(row));
+    // A NULL union and a NULL member look the same in Arrow, as they do when DuckDB prints them.
+    return value === "null" ? value : `{${names[member(row)]}:${value}}`;
+  };
 }
 
 export function doubleText(value: number): string {

@@ -109,12 +109,20 @@ function timeReader({ data, field }: Vector): ValueReader | undefined {
         return intervalText(
           data.getInt32(at, true),
           data.getInt32(at + 4, true),
-          data.getBigInt64(at + 8, true) / 1000n,
+          microsOf(data.getBigUint64(at + 8, true)),
         );
       };
     default:
       return undefined;
   }
+}
+
+/**
+ * Arrow counts nanoseconds in 64 bits, so DuckDB's microseconds times 1000 may have overflowed. Dividing by 8 and multiplying with the
+ * inverse of 125 modulo 2^61 undoes that for all intervals of up to 36,000 years.
+ */
+function microsOf(nanos: bigint): bigint {
+  return BigInt.asIntN(61, (nanos >> 3n) * 2066035336255469781n);
 }
 
 function nestedReader(vector: Vector): ValueReader {
@@ -148,7 +156,8 @@ function nestedReader(vector: Vector): ValueReader {
       const [member, index] = unionPlace(vector);
       return (row) => {
         const [name, read] = children[member(row)]!;
-        return { [name]: read(index(row)) };
+        const value = read(index(row));
+        return value === null ? null : { [name]: value };
       };
     }
     default:
