@@ -103,7 +103,7 @@ async function inParallel(count: number, run: () => Promise<void>, goesOn = () =
 async function converse(next: () => Uint8Array | undefined): Promise<void> {
   const socket = connect({ port: node.kafkaPort, host: "127.0.0.1" });
   let wake: (alive: boolean) => void = () => undefined;
-  let tail = Buffer.alloc(0);
+  let tail: Buffer = Buffer.alloc(0);
   socket.on("data", (bytes: Buffer) => {
     tail = bytes.length >= pingAnswer.length ? bytes : Buffer.concat([tail, bytes]);
     tail = tail.subarray(-pingAnswer.length);
