@@ -42,6 +42,7 @@ export class Progress {
 }
 
 export function progressText({ label, done, total, unit }: ProgressState, seconds: number, width: number): string {
+  if (done === 0) return `${label} ${seconds.toFixed(1)} s`.slice(0, width - 1);
   const rate = seconds > 0 ? done / seconds : 0;
   const speed = `${count(rate)} ${unit}/s`;
   if (total === undefined || total <= 0) return `${label} ${count(done)} ${unit}, ${speed}`.slice(0, width - 1);

@@ -137,7 +137,7 @@ export class SqlSession {
   async #print(statement: string): Promise<void> {
     const progress = new Progress(this.io, this.progress);
     let received = 0;
-    const timer = setInterval(() => progress.update({ label: "running,", done: received, unit: "rows" }), 200);
+    const timer = setInterval(() => progress.update({ label: "running", done: received, unit: "rows" }), 200);
     try {
       const signals = [this.io.signal, ...(this.interrupt ? [this.interrupt.signal] : [])];
       const { columns, rows } = await this.client.query(statement, AbortSignal.any(signals));
