@@ -1,27 +1,32 @@
 /**
  * Writes docs/reference/*.md from the tables that the program itself uses: node options, commands, HTTP routes, Kafka APIs,
- * bounds. `--check` writes nothing and fails when a page is not what would be written.
+ * bounds. `--check` writes nothing and fails when a page is not what would be written. What stands behind the line
+ * `handWritten` in a page is kept as it is.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Command } from "commander";
 import { MetricsRegistry } from "../src/base/metrics.ts";
+import { topicConfigTable } from "../src/catalog/topic_config_table.ts";
 import type { Io } from "../src/cli/io.ts";
 import { environmentName, nodeOptionEntries } from "../src/cli/options.ts";
 import { createProgram, defaultText } from "../src/cli/program.ts";
 import { createHttpApp, openApiDocument } from "../src/http/app.ts";
 import type { HttpServices } from "../src/http/services.ts";
 import { servedApis } from "../src/protocol/apis.ts";
+import { apiKeys } from "../src/protocol/generated/index.ts";
 
 const root = join(import.meta.dirname, "..");
 const note = "<!-- Made by `bun scripts/generate-docs.ts`; do not edit. -->\n";
+const handWritten = "<!-- From here on written by hand. -->\n";
 
 const pages: Record<string, () => string> = {
   "config.md": configPage,
   "cli.md": cliPage,
   "http.md": httpPage,
-  "kafka-apis.md": kafkaApisPage,
+  "api-versions.md": apiVersionsPage,
   "limits.md": limitsPage,
+  "topic-configs.md": topicConfigsPage,
 };
 
 function table(head: string[], rows: string[][]): string {
@@ -180,18 +185,48 @@ function answerText({ responses }: Operation): string {
     .join("; ");
 }
 
-function kafkaApisPage(): string {
+function apiVersionsPage(): string {
+  const digest = readFileSync(join(root, "src/protocol/generated/digest.json"), "utf8");
+  const { kafka: kafkaVersion } = JSON.parse(digest) as { kafka: string };
+  const served = new Set<string>(servedApis.map(({ name }) => name));
   const rows = servedApis.map(({ key, name, advertised, versions }) => {
     const range = ([least, most]: readonly [number, number]) => (least === most ? `${least}` : `${least} to ${most}`);
     const note = advertised[0] === versions[0] ? "" : `${advertised[0]} to ${versions[0] - 1} are refused`;
     return [String(key), name, range(advertised), note];
   });
-  return `# Kafka APIs
+  const others = Object.entries(apiKeys).filter(([name]) => !served.has(name));
+  const names = others.map(([name, key]) => `${name} (${key})`).join(", ");
+  return `# Kafka API versions
 
-What a node advertises in its ApiVersions answer: the versions of Apache Kafka 4.4 for each API that it serves. An API that is not
-here is not served, and not advertised. Transactions come later: a transactional id gets TRANSACTIONAL_ID_AUTHORIZATION_FAILED.
+What a node advertises in its ApiVersions answer: for each API that it serves, the versions of Apache Kafka ${kafkaVersion}.
 
-${table(["key", "API", "versions", ""], rows)}`;
+${table(["key", "API", "versions", ""], rows)}
+A request of an API or version that is not in this list closes its connection, as in Apache Kafka; only ApiVersions of an unknown version is answered.
+
+## Not served
+
+These APIs of the same release are not advertised; [limits.md](limits.md) says why and what clients see:
+${names}.
+`;
+}
+
+function topicConfigsPage(): string {
+  const range = ({ min, max, oneOf }: (typeof topicConfigTable)[number]) => {
+    if (oneOf) return oneOf.map((one) => `\`${one}\``).join(", ");
+    if (min === undefined && max === undefined) return "";
+    return `${min ?? ""} to ${max ?? ""}`.trim().replace(/^to/, "up to").replace(/ to$/, " or more");
+  };
+  const rows = topicConfigTable.map((one) => {
+    const standard = one.default === null || one.default === "" ? "" : `\`${one.default}\``;
+    return [`\`${one.name}\``, one.type, standard, range(one), one.documentation];
+  });
+  return `# Topic configs
+
+Every topic config of Apache Kafka is known, with its default, and read back as it was set. Set them with any of Kafka's tools,
+with \`rowlog topic create -c NAME=VALUE\` and \`rowlog topic alter-config\`, or for a table in SQL:
+\`CREATE TABLE … WITH ("retention.ms" = 3600000)\`. The node's \`--retain-secs\` and \`--changelog-secs\` set the default of \`retention.ms\`.
+
+${table(["name", "type", "default", "values", "meaning"], rows)}`;
 }
 
 /** Reads the comments of the table in src/base/limits.ts: they are the documentation. */
@@ -206,7 +241,8 @@ function limitsPage(): string {
   }
   return `# Limits
 
-Every queue, buffer, frame, wait and cache of a node has a bound. These are built in.
+Every queue, buffer, frame, wait and cache of a node has a bound. These are built in. What the node does not serve, and where
+it differs from Apache Kafka, stands below.
 
 ${table(["name", "value", "bounds"], rows)}`;
 }
@@ -215,7 +251,6 @@ const checkOnly = process.argv.includes("--check");
 let stale = false;
 for (const [name, page] of Object.entries(pages)) {
   const path = join(root, "docs", "reference", name);
-  const text = `${note}${page()}`.replace(/\n*$/, "\n");
   const before = (() => {
     try {
       return readFileSync(path, "utf8");
@@ -223,6 +258,9 @@ for (const [name, page] of Object.entries(pages)) {
       return undefined;
     }
   })();
+  const tail = before?.includes(handWritten) ? before.slice(before.indexOf(handWritten)) : "";
+  const made = `${note}${page()}`.replace(/\n*$/, "\n");
+  const text = tail === "" ? made : `${made}\n${tail}`;
   if (before === text) continue;
   if (checkOnly) {
     console.error(`docs/reference/${name} is stale; run: bun scripts/generate-docs.ts`);
