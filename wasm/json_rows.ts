@@ -1,38 +1,48 @@
 // JSON rows to columns: one pass over the values of a batch, each one object, straight into the buffers that Arrow wants.
 //
-// The kernel does what is usual: a row that has every field once, each spelled so that its bytes may be kept. It stops at the first row
-// that is anything else, valid or not, and leaves that row to its twin (src/tables/row_decoder.ts), which knows every rule.
-// Invariant: a row that it takes, the twin would take with the same values and keep.
+// The kernel does what is usual: a row whose fields stand there once each, spelled as row JSON spells them. Where fields are missing
+// that may be null, or unknown ones stand there, or a timestamp has or lacks its Z, it writes the row as the table stores it
+// (json_write.ts); else the produced bytes are kept. It stops at the first row that is anything else, valid or not, and leaves that row
+// to its twin (src/tables/row_decoder.ts), which knows every rule.
+// Invariant: a row that it takes, the twin would take with the same values, and keep or write alike.
 //
 // A field is described by FIELD_BYTES bytes, which src/hotpath/json_rows.ts writes:
-//   0 kind u8, 1 width in bytes u8, 2 not null u8, 3 unit or scale u8, 4 precision or zone u8
+//   0 kind u8, 1 width in bytes u8, 2 not null u8, 3 unit or scale u8, 4 precision or zone u8, 5 may be missing u8
 //   8 first 8 bytes of the name, 16 their mask (u64 each), 24 the name's address, 28 its length
 //   32 address of the values or of the text, 36 of the validity (a byte a row), 40 of the ends of texts, 44 what to add to each end
 //   48 bytes of text used, 52 rows that are null, 56 the row in which the field was last seen
+//   64 where its value begins and 68 ends in that row (0 for a missing one), 72 the address of its label, 76 the label's length
 
+import { BOOLEAN, DATE, DECIMAL, FIELD_BYTES, FLOAT, JSON, SIGNED, TIME, TIMESTAMP, UNSIGNED, VARCHAR } from "./json_fields";
 import { digitCount, digitValue, readDigits } from "./json_numbers";
-import { copied, copyString, FALSE_TAIL, isDigit, isSpace, isWord4, NULL, skipSpace, skipValue, TRUE } from "./json_scan";
+import {
+  copied,
+  copyString,
+  FALSE_TAIL,
+  isDigit,
+  isSpace,
+  isWord4,
+  NULL,
+  skipSpace,
+  skipString,
+  skipValue,
+  TRUE,
+} from "./json_scan";
 import { days, fraction, fractionDigits as timeDigits, readDate, readTime, seconds } from "./json_times";
+import { writeRow } from "./json_write";
 import { JSON_STACK, POWERS } from "./layout";
 
-const FIELD_BYTES: usize = 64;
-const BOOLEAN: u32 = 0;
-const SIGNED: u32 = 1;
-const UNSIGNED: u32 = 2;
-const FLOAT: u32 = 3;
-const DECIMAL: u32 = 4;
-const VARCHAR: u32 = 5;
-const JSON: u32 = 6;
-const DATE: u32 = 7;
-const TIME: u32 = 8;
-const TIMESTAMP: u32 = 9;
 const PREDICTIONS: u32 = 256;
 /** Words of the record index: a record's value starts at word 3, its length is word 4. */
 const RECORD_BYTES: usize = 28;
 
+/** The row must be written anew. */
+let changed: bool = false;
+
 /**
  * Reads up to `count` rows whose values the record index at `records` gives, relative to `plain`. `predictions` has a byte for each
- * place in an object: the field that stood there last (255: none). Returns the number of rows taken.
+ * place in an object: the field that stood there last (255: none). Rows that must be written anew go to `rewritten`, one behind the
+ * other; `rewrittenEnds` gets the end of each row's there (that of the row before for one that is kept). Returns the number of rows taken.
  */
 export function jsonRows(
   plain: usize,
@@ -41,15 +51,26 @@ export function jsonRows(
   fields: usize,
   fieldCount: i32,
   predictions: usize,
+  rewritten: usize,
+  rewrittenEnds: usize,
 ): i32 {
   const fieldsEnd = fields + <usize>fieldCount * FIELD_BYTES;
+  let to = rewritten;
   for (let row = 0; row < count; row++) {
     const start = plain + <usize>load<i32>(records, 12);
     const length = load<i32>(records, 16);
-    if (length < 2 || !readRow(start, start + <usize>length, row, fields, fieldCount, predictions)) {
+    changed = false;
+    let taken = length >= 2 && readRow(start, start + <usize>length, row, fields, fieldCount, predictions);
+    if (taken && changed) {
+      const next = writeRow(to, fields, fieldsEnd, row);
+      if (next == 0) taken = false;
+      else to = next;
+    }
+    if (!taken) {
       for (let field = fields; field < fieldsEnd; field += FIELD_BYTES) forget(field, row);
       return row;
     }
+    store<u32>(rewrittenEnds + (<usize>row << 2), <u32>(to - rewritten));
     records += RECORD_BYTES;
   }
   return count;
@@ -66,26 +87,62 @@ function readRow(p: usize, end: usize, row: i32, fields: usize, fieldCount: i32,
   p = skipSpace(p, end);
   if (load<u8>(p) != 0x7b) return false;
   p = skipSpace(p + 1, end);
-  for (let place: i32 = 0; place < fieldCount; place++) {
-    if (load<u8>(p) != 0x22) return false;
-    const field = findField(p + 1, place, fields, fieldCount, predictions);
-    if (field == 0 || load<i32>(field, 56) == row) return false;
-    store<i32>(field, row, 56);
-    p = skipSpace(p + load<u32>(field, 28) + 2, end);
-    if (load<u8>(p) != 0x3a) return false;
-    p = skipSpace(p + 1, end);
-    p = isWord4(p, NULL) ? readNull(p, field, row) : readValue(p, end, field, row);
-    if (p == 0) return false;
-    p = skipSpace(p, end);
-    const next = load<u8>(p++);
-    if (place == fieldCount - 1) {
-      while (p < end && isSpace(load<u8>(p))) p++;
-      return next == 0x7d && p == end;
+  let seen = 0;
+  if (load<u8>(p) == 0x7d) p++;
+  else {
+    for (let place: i32 = 0; ; place++) {
+      if (load<u8>(p) != 0x22) return false;
+      const field = findField(p + 1, place, fields, fieldCount, predictions);
+      if (field == 0) {
+        p = skipField(p, end);
+        if (p == 0) return false;
+        changed = true;
+      } else {
+        if (load<i32>(field, 56) == row) return false;
+        store<i32>(field, row, 56);
+        seen++;
+        p = skipSpace(p + load<u32>(field, 28) + 2, end);
+        if (load<u8>(p) != 0x3a) return false;
+        p = skipSpace(p + 1, end);
+        store<u32>(field, <u32>p, 64);
+        p = isWord4(p, NULL) ? readNull(p, field, row) : readValue(p, end, field, row);
+        if (p == 0) return false;
+        store<u32>(field, <u32>p, 68);
+      }
+      p = skipSpace(p, end);
+      const next = load<u8>(p++);
+      if (next == 0x7d) break;
+      if (next != 0x2c || p >= end) return false;
+      p = skipSpace(p, end);
     }
-    if (next != 0x2c) return false;
-    p = skipSpace(p, end);
   }
-  return false;
+  while (p < end && isSpace(load<u8>(p))) p++;
+  return p == end && (seen == fieldCount || completeRow(fields, fieldCount, row));
+}
+
+/** Passes over a field that the table does not have. A name with an escape in it may still be one of the table's. */
+function skipField(p: usize, end: usize): usize {
+  const name = p;
+  p = skipString(p, end);
+  if (p == 0) return 0;
+  for (let i = name; i < p; i++) if (load<u8>(i) == 0x5c) return 0;
+  p = skipSpace(p, end);
+  if (load<u8>(p) != 0x3a) return 0;
+  return skipValue(skipSpace(p + 1, end), end, JSON_STACK, 1);
+}
+
+/** Makes the fields that the row lacks null; false where one may not be. */
+function completeRow(fields: usize, fieldCount: i32, row: i32): bool {
+  const fieldsEnd = fields + <usize>fieldCount * FIELD_BYTES;
+  for (let field = fields; field < fieldsEnd; field += FIELD_BYTES) {
+    if (load<i32>(field, 56) == row) continue;
+    if (load<u8>(field, 5) == 0) return false;
+    store<i32>(field, row, 56);
+    store<u32>(field, 0, 64);
+    readNull(0, field, row);
+  }
+  changed = true;
+  return true;
 }
 
 /** The field whose name stands at `p` with its closing quote, or 0. */
@@ -289,7 +346,9 @@ function readTimes(p: usize, field: usize, target: usize, row: i32, kind: u32): 
   const unitDigits = <i32>load<u8>(field, 3) * 3;
   p = readTime(p + 1, unitDigits);
   if (p == 0) return 0;
-  if (load<u8>(field, 4) != 0 && load<u8>(p++) != 0x5a) return 0;
+  const zoned = load<u8>(p) == 0x5a;
+  if (zoned) p++;
+  if (zoned != (load<u8>(field, 4) != 0)) changed = true;
   if (load<u8>(p) != 0x22) return 0;
   // Nanoseconds reach from 1677 to 2262 only.
   if (unitDigits == 9 && (days < -100_000 || days > 100_000)) return 0;

@@ -1,6 +1,6 @@
 /**
- * The face of the JSON row kernel: rows of one table, each a JSON object, straight into column buffers. It takes the usual rows,
- * those with every field once and each spelled so that the produced bytes may be kept, and stops at the first that is anything
+ * The face of the JSON row kernel: rows of one table, each a JSON object, straight into column buffers, and the text of those rows
+ * that the table stores differently from how they were produced. It takes the usual rows and stops at the first that is anything
  * else, valid or not; the caller reads that one itself. Its twin is the caller's own reader (src/tables/row_decoder.ts).
  */
 import { limits } from "../base/limits.ts";
@@ -42,22 +42,27 @@ export interface RowSink {
   /** `valid`: a byte a row, 0 for null; absent when no row is. */
   fixed(field: number, count: number, values: Uint8Array, valid: Uint8Array | undefined): void;
   text(field: number, count: number, text: Uint8Array, ends: Int32Array, valid: Uint8Array | undefined): void;
+  /** Called when rows must be written anew: their text, and for each row where its own ends (where the one before ends: kept). */
+  rewritten(count: number, text: Uint8Array, ends: Int32Array): void;
 }
 
-const fieldBytes = 64;
+const fieldBytes = 80;
 const recordBytes = fieldsPerRecord * 4;
 const predictionBytes = 256;
 const rowsPerCallMax = 4096;
 const sliceBytesMax = 256 * 1024;
-/** Memory that the text columns of one call may reserve. */
+/** Memory that the text columns of one call may reserve, and that all else of its rows may. */
 const textBytesMax = limits.kernelMemoryBytesMax / 2;
+const rowsBytesMax = limits.kernelMemoryBytesMax / 4;
 
 export class JsonRowKernel {
   private readonly fields: readonly JsonField[];
   /** The fields' descriptions without addresses. */
   private readonly template: Uint8Array;
+  /** The names and labels, one behind the other. */
   private readonly names: Uint8Array;
   private readonly nameStarts: number[] = [];
+  private readonly labelStarts: number[] = [];
   private readonly predictions = new Uint8Array(predictionBytes).fill(255);
   private readonly textFields: number;
   private readonly rowBytes: number;
@@ -81,10 +86,17 @@ export class JsonRowKernel {
       view.setInt32(at + 56, -1, true);
       this.nameStarts.push(names.length);
       names.push(...name);
+      this.labelStarts.push(names.length);
+      names.push(0x22, ...name, 0x22, 0x3a);
+      view.setInt32(at + 76, name.length + 3, true);
     }
     this.names = Uint8Array.from(names);
     this.textFields = fields.filter((field) => field.width === 0).length;
-    this.rowBytes = fields.reduce((sum, field) => sum + (field.width || 4) + 1, recordBytes);
+    // What a row takes: its values and validity, its place in the index, and, written anew, its labels and what may be added.
+    this.rowBytes = fields.reduce(
+      (sum, field) => sum + (field.width || 4) + 1 + 48,
+      recordBytes + 4 + this.names.length,
+    );
   }
 
   /** Undefined when the module is not loaded, or the fields' names are not written in JSON as they are. */
@@ -96,14 +108,24 @@ export class JsonRowKernel {
 
   /**
    * Takes rows from record `from` on, at most up to record `to` of the record index (`fieldsPerRecord` words a record; positions
-   * in `plain`). Returns how many: 0 when the first one is not for the kernel. Call again for the next.
+   * in `plain`). `mayMiss`: for each field, whether a row without it has null there. Returns how many: 0 when the first one is not
+   * for the kernel. Call again for the next.
    */
-  take(plain: Uint8Array, index: Int32Array, from: number, to: number, sink: RowSink): number {
+  take(
+    plain: Uint8Array,
+    index: Int32Array,
+    from: number,
+    to: number,
+    mayMiss: readonly boolean[],
+    sink: RowSink,
+  ): number {
+    for (const [i, may] of mayMiss.entries()) this.template[i * fieldBytes + 5] = may ? 1 : 0;
     const start = index[from * fieldsPerRecord + 3]!;
-    const sliceMax = Math.min(sliceBytesMax, Math.floor(textBytesMax / (this.textFields + 1)));
+    const sliceMax = Math.min(sliceBytesMax, Math.floor(textBytesMax / (this.textFields + 2)));
+    const rowsMax = Math.max(1, Math.min(rowsPerCallMax, Math.floor(rowsBytesMax / this.rowBytes)));
     let count = 0;
     let end = start;
-    for (const limit = Math.min(to - from, rowsPerCallMax); count < limit; count++) {
+    for (const limit = Math.min(to - from, rowsMax); count < limit; count++) {
       const word = (from + count) * fieldsPerRecord;
       const length = index[word + 4]!;
       if (length < 0 || index[word + 3]! + length - start > sliceMax) break;
@@ -111,7 +133,7 @@ export class JsonRowKernel {
     }
     if (count === 0) return 0;
     const length = end - start;
-    const needed = length * (this.textFields + 1) + count * this.rowBytes + this.fields.length * (fieldBytes + 160);
+    const needed = length * (this.textFields + 2) + count * this.rowBytes + this.fields.length * (fieldBytes + 160);
     const kernel = kernelFor(needed + predictionBytes + this.names.length + 1024)!;
     kernel.reserve(needed + predictionBytes + this.names.length + 1024);
     return this.run(kernel, plain.subarray(start, end), start, index, from, count, sink);
@@ -153,10 +175,23 @@ export class JsonRowKernel {
       bytes.fill(1, valid, valid + count);
       words[word + 10] = field.width === 0 ? place(count * 4) : 0;
       words[word + 11] = field.width === 0 ? sink.textBase(i) : 0;
+      words[word + 18] = names + this.labelStarts[i]!;
     }
-    const rows = kernel.call.jsonRows(text - start, records, count, fields, this.fields.length, predictions);
+    const ends = place(count * 4);
+    const rewritten = place(slice.length + count * (this.names.length + this.fields.length * 48));
+    const { length } = this.fields;
+    const rows = kernel.call.jsonRows(text - start, records, count, fields, length, predictions, rewritten, ends);
     this.predictions.set(bytes.subarray(predictions, predictions + predictionBytes));
-    if (rows > 0) this.hand(kernel, fields, rows, sink);
+    if (rows === 0) return 0;
+    this.hand(kernel, fields, rows, sink);
+    const written = words[(ends >> 2) + rows - 1]!;
+    if (written > 0) {
+      sink.rewritten(
+        rows,
+        bytes.subarray(rewritten, rewritten + written),
+        words.subarray(ends >> 2, (ends >> 2) + rows),
+      );
+    }
     return rows;
   }
 

@@ -35,6 +35,8 @@ interface KernelExports {
     fields: number,
     fieldCount: number,
     predictions: number,
+    rewritten: number,
+    rewrittenEnds: number,
   ): number;
   walk(
     from: number,

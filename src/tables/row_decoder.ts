@@ -69,7 +69,10 @@ export class RowDecoder {
       rewritten: undefined,
       missing: undefined,
     };
-    this.kernel?.begin(children);
+    if (this.kernel !== undefined) {
+      const mayMiss = schema.fields.map(({ notNull }, i) => !notNull && missing[i]!.kind === "null");
+      this.kernel.begin(children, mayMiss, (...rows) => keepRewritten(batch, result, ...rows));
+    }
     for (let record = 0; record < batch.count; record++) {
       for (let taken = -1; taken !== 0; record += taken) taken = this.takeRows(batch, record, partition, result);
       if (record === batch.count) break;
@@ -230,16 +233,12 @@ export class RowDecoder {
     result: DecodedBatch,
     children: readonly Vector[],
   ): void {
-    if (result.rewritten === undefined || result.newValues === undefined) {
-      result.rewritten = new ByteSink(batch.valueLength(record) * (batch.count - record) + 64);
-      result.newValues = new Int32Array(batch.count * 2).fill(-1);
-    }
-    const sink = result.rewritten;
-    result.newValues[record * 2] = sink.length;
+    const { sink, newValues } = rewriteTarget(batch, record, result);
+    newValues[record * 2] = sink.length;
     const start = batch.valueStart(record);
     sink.copy(batch.plain, start, start + prefix);
     this.schema.reader.write(sink, children, result.rows);
-    result.newValues[record * 2 + 1] = sink.length;
+    newValues[record * 2 + 1] = sink.length;
   }
 
   private notAnObject(start: number): string {
@@ -260,6 +259,34 @@ export class RowDecoder {
     );
     const value = shown(scanner.bytes, scanner.faultStart, scanner.faultEnd);
     return `column "${path}": ${value} does not fit ${top?.type ?? "its type"}: ${scanner.fault}`;
+  }
+}
+
+/** Where new values go; made for the first. */
+function rewriteTarget(batch: RecordBatchView, record: number, result: DecodedBatch) {
+  result.rewritten ??= new ByteSink(batch.valueLength(record) * (batch.count - record) + 64);
+  result.newValues ??= new Int32Array(batch.count * 2).fill(-1);
+  return { sink: result.rewritten, newValues: result.newValues };
+}
+
+function keepRewritten(
+  batch: RecordBatchView,
+  result: DecodedBatch,
+  record: number,
+  count: number,
+  text: Uint8Array,
+  ends: Int32Array,
+): void {
+  const { sink, newValues } = rewriteTarget(batch, record, result);
+  const base = sink.length;
+  sink.copy(text, 0, text.length);
+  let start = 0;
+  for (let i = 0; i < count; i++) {
+    const end = ends[i]!;
+    if (end === start) continue;
+    newValues[(record + i) * 2] = base + start;
+    newValues[(record + i) * 2 + 1] = base + end;
+    start = end;
   }
 }
 

@@ -14,6 +14,9 @@ const pauseRecordsMax = 1024;
 export class RowKernel implements RowSink {
   private readonly kernel: JsonRowKernel;
   private children: readonly Vector[] = [];
+  private mayMiss: readonly boolean[] = [];
+  private onRewritten: RewrittenRows = () => undefined;
+  private record = 0;
   private nextTry = 0;
   private pause = pauseRecordsMin;
 
@@ -33,9 +36,14 @@ export class RowKernel implements RowSink {
     return kernel && new RowKernel(kernel);
   }
 
-  /** Before the first record of a batch. */
-  begin(children: readonly Vector[]): void {
+  /**
+   * Before the first record of a batch. `mayMiss`: for each field, whether a row without it has null there. `onRewritten` gets the new
+   * values of rows that `take` takes; the bytes are to be copied.
+   */
+  begin(children: readonly Vector[], mayMiss: readonly boolean[], onRewritten: RewrittenRows): void {
     this.children = children;
+    this.mayMiss = mayMiss;
+    this.onRewritten = onRewritten;
     this.nextTry = 0;
     this.pause = pauseRecordsMin;
   }
@@ -43,7 +51,8 @@ export class RowKernel implements RowSink {
   /** Appends the rows of records from `record` on to the columns; how many it took, 0 for none. */
   take(batch: RecordBatchView, record: number): number {
     if (record < this.nextTry) return 0;
-    const taken = this.kernel.take(batch.plain, batch.fields, record, batch.count, this);
+    this.record = record;
+    const taken = this.kernel.take(batch.plain, batch.fields, record, batch.count, this.mayMiss, this);
     if (taken >= pauseRecordsMin) this.pause = pauseRecordsMin;
     else this.putOff(record + taken);
     return taken;
@@ -66,7 +75,14 @@ export class RowKernel implements RowSink {
   text(field: number, count: number, text: Uint8Array, ends: Int32Array, valid: Uint8Array | undefined): void {
     (this.children[field] as BytesVector).appendTexts(text, ends, count, valid);
   }
+
+  rewritten(count: number, text: Uint8Array, ends: Int32Array): void {
+    this.onRewritten(this.record, count, text, ends);
+  }
 }
+
+/** `count` rows from `record` on: `ends` says where each one's new value ends in `text`; it is empty for a row that is kept. */
+export type RewrittenRows = (record: number, count: number, text: Uint8Array, ends: Int32Array) => void;
 
 type Shape = Omit<JsonField, "name" | "notNull">;
 
