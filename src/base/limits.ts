@@ -61,6 +61,8 @@ export const limits = {
   producerHistoryBytesMax: 8 * 1024 * 1024,
   /** Pause between two checkpoints of the logs, in milliseconds. */
   logCheckpointMs: 60_000,
+  /** Bytes appended to a partition after which a checkpoint does not wait for its time: what a start after a crash may check. */
+  logCheckpointBytes: 256 * 1024 * 1024,
   /** Pause between two rounds of retention, in milliseconds (Kafka's log.retention.check.interval.ms is 300,000). */
   logRetentionCheckMs: 60_000,
   /** Time after which an idle producer is forgotten, in milliseconds (Kafka's producer.id.expiration.ms). */

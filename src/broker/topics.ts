@@ -28,6 +28,9 @@ export class Topics {
     this.catalog = catalog;
     this.logs = logs;
     this.defaults = defaults;
+    // Logs of earlier runs are known from the start, for retention and for what is told of their size.
+    for (const topic of catalog.topics())
+      for (let partition = 0; partition < topic.partitions; partition++) this.log(topic, partition);
     catalog.onChange((change) => {
       if (change.kind === "deleted") logs.deleteTopic(change.topic.name);
       if (change.kind === "configured") this.configure(change.topic);

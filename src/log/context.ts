@@ -23,4 +23,6 @@ export interface LogContext {
   space: SpaceGuard;
   commit: GroupCommit;
   starts: StartOffsets;
+  /** Much was appended: a checkpoint is due before its time. */
+  checkpointSoon: () => void;
 }

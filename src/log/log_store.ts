@@ -20,7 +20,7 @@ import { FileCache } from "./file_cache.ts";
 import { GroupCommit, type Schedule } from "./group_commit.ts";
 import { defaultLogConfig, type LogConfig } from "./log_config.ts";
 import { deletedEnding, parseFolderName, readTopicId } from "./partition_files.ts";
-import { PartitionLog } from "./partition_log.ts";
+import { type ClaimedFolder, PartitionLog } from "./partition_log.ts";
 import { RecentBudget } from "./recent_batches.ts";
 import { SpaceGuard } from "./space_guard.ts";
 import { StartOffsets } from "./start_offsets.ts";
@@ -80,6 +80,7 @@ export class LogStore {
       space: new SpaceGuard(disk, directory, clock, logger),
       commit: new GroupCommit(later, () => disk.syncDirectoryLater(directory)),
       starts: StartOffsets.open(disk, directory),
+      checkpointSoon: () => void store.checkpoint(),
     };
     const store = new LogStore(context, checkpoints);
     for (const name of disk.list(directory)) {
@@ -108,7 +109,7 @@ export class LogStore {
     const log = new PartitionLog(this.context, topic, partition, {
       config: options.config ?? defaultLogConfig,
       topicId: options.topicId,
-      checkpoint: this.claim(topic, partition, options.topicId),
+      folder: this.claim(topic, partition, options.topicId),
     });
     let logs = this.logs.get(topic);
     if (!logs) {
@@ -119,8 +120,8 @@ export class LogStore {
     return log;
   }
 
-  /** Takes up what an earlier run left of a partition, or removes it when it was of an older topic of this name. */
-  private claim(topic: string, partition: number, topicId: string | undefined): PartitionCheckpoint | undefined {
+  /** Takes up what an earlier run left of a partition. */
+  private claim(topic: string, partition: number, topicId: string | undefined): ClaimedFolder {
     const { context } = this;
     const name = `${topic}-${partition}`;
     const checkpoint = this.checkpoints.get(name);
@@ -129,20 +130,29 @@ export class LogStore {
     if (!partitions?.delete(partition)) {
       // Without a folder there is no log: what is still said about one is of a topic that was deleted.
       context.starts.forget(topic, partition);
-      return undefined;
+      return { checkpoint: undefined, verify: () => undefined };
     }
     if (partitions.size === 0) this.found.delete(topic);
-    const path = `${context.directory}/${name}`;
-    const foundId = topicId && (checkpoint?.topicId ?? readTopicId(context.disk, path));
-    if (!foundId || foundId === topicId) return checkpoint;
-    // The checkpoint may be older than a folder that was made anew since.
-    if (checkpoint?.topicId && readTopicId(context.disk, path) === topicId) {
-      context.starts.forget(topic, partition);
-      return undefined;
-    }
-    context.logger.warn("removing the folder of an older topic of this name", { path, topicId: foundId });
-    context.starts.forget(topic, partition);
-    this.removeFolder(path);
+    if (!topicId || checkpoint?.topicId === topicId) return { checkpoint, verify: () => checkpoint };
+    return { checkpoint: undefined, verify: () => this.verify(topic, partition, topicId, checkpoint) };
+  }
+
+  /** Looks whose folder it is, before it is loaded; removes it when it was of an older topic of this name. */
+  private verify(
+    topic: string,
+    partition: number,
+    topicId: string,
+    checkpoint: PartitionCheckpoint | undefined,
+  ): PartitionCheckpoint | undefined {
+    const { disk, directory, starts, logger } = this.context;
+    const path = `${directory}/${topic}-${partition}`;
+    const foundId = readTopicId(disk, path);
+    if (foundId && foundId !== topicId) {
+      logger.warn("removing the folder of an older topic of this name", { path, topicId: foundId });
+      this.removeFolder(path);
+    } else if (!checkpoint?.topicId) return checkpoint;
+    // What the checkpoint says is of the older topic.
+    starts.forget(topic, partition);
     return undefined;
   }
 

@@ -34,7 +34,14 @@ export interface ProducerDescription {
 export interface PartitionOptions {
   config: LogConfig;
   topicId: string | undefined;
+  folder: ClaimedFolder;
+}
+
+/** What is known of a partition's folder without looking into it. */
+export interface ClaimedFolder {
   checkpoint: PartitionCheckpoint | undefined;
+  /** Looks whether the folder is this topic's, and gives the checkpoint that holds for it. Called once, before the load. */
+  verify: () => PartitionCheckpoint | undefined;
 }
 
 interface Loaded {
@@ -54,6 +61,7 @@ export class PartitionLog {
   private settings: LogConfig;
   private readonly topicId: string | undefined;
   private checkpointed: PartitionCheckpoint | undefined;
+  private verify: (() => PartitionCheckpoint | undefined) | undefined;
   /** Set for good when the partition cannot be trusted before the next start. */
   private broken: string | undefined;
   /** Records at or past the offset that this gives are kept by retention: what tables have not applied yet. */
@@ -69,7 +77,8 @@ export class PartitionLog {
     this.partition = partition;
     this.settings = options.config;
     this.topicId = options.topicId;
-    this.checkpointed = options.checkpoint;
+    this.checkpointed = options.folder.checkpoint;
+    this.verify = options.folder.verify;
   }
 
   /** Settable at any time; takes effect with the next append or cleaning. */
@@ -258,8 +267,10 @@ export class PartitionLog {
     const { context } = this;
     const state = new LogState(context, this.topic, this.partition, this.settings);
     state.topicId = this.topicId;
-    const startOffset = context.starts.get(this.topic, this.partition);
     try {
+      if (this.verify) this.checkpointed = this.verify();
+      this.verify = undefined;
+      const startOffset = context.starts.get(this.topic, this.partition);
       loadPartition(context, state, { checkpoint: this.checkpointed, startOffset });
     } catch (error) {
       if (error instanceof DiskError && error.operation.startsWith("sync")) {

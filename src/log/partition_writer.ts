@@ -63,6 +63,7 @@ export class PartitionWriter {
   private queue: Group[] = [];
   private running: Group | undefined;
   private scheduled = false;
+  private bytesSinceCheckpoint = 0;
   private closed = false;
   private fault: { reason: string; retryAtMs: number; needsSync: boolean; repairing: boolean } | undefined;
   private idleWaiters: (() => void)[] = [];
@@ -312,6 +313,11 @@ export class PartitionWriter {
     this.running = undefined;
     this.state.highWatermark = group.endOffset;
     this.durable = { segment: group.segment, position: group.mark.size + group.bytes };
+    this.bytesSinceCheckpoint += group.bytes;
+    if (this.bytesSinceCheckpoint > limits.logCheckpointBytes) {
+      this.bytesSinceCheckpoint = 0;
+      this.context.checkpointSoon();
+    }
     group.resolve();
     this.advanced();
   }

@@ -27,13 +27,14 @@ const windowBytes = 1024 * 1024;
 class Window {
   private readonly segment: Segment;
   private readonly fileBytes: number;
-  private bytes = new Uint8Array(windowBytes);
+  private bytes: Uint8Array;
   private start = 0;
   private end = 0;
 
   constructor(segment: Segment, fileBytes: number) {
     this.segment = segment;
     this.fileBytes = fileBytes;
+    this.bytes = new Uint8Array(Math.min(windowBytes, fileBytes));
   }
 
   view(position: number, length: number): Uint8Array {
