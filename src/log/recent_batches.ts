@@ -7,6 +7,8 @@
  */
 
 const smallBatchBytes = 16_384;
+/** Partitions without a durable batch that one append passes over in search of one to give up. */
+const passedMax = 64;
 
 /** The budget: batches of all partitions in the order of their append. */
 export class RecentBudget {
@@ -23,13 +25,13 @@ export class RecentBudget {
     this.bytes += bytes;
     this.queue.push(owner);
     // One entry of the queue stands for "the oldest batch of this partition", whatever that is by now.
-    while (this.bytes > this.bytesMax && this.head < this.queue.length) {
-      const oldest = this.queue[this.head]!;
-      if (!oldest.dropOldest()) {
-        // Its oldest batch is not durable yet: look again when the next batch comes.
-        if (oldest.count > 0) break;
-      }
-      this.head++;
+    let passed = 0;
+    while (this.bytes > this.bytesMax && this.head < this.queue.length && passed < passedMax) {
+      const oldest = this.queue[this.head++]!;
+      if (oldest.dropOldest() || oldest.count === 0) continue;
+      // Its oldest batch is not durable yet: its turn comes again behind the others.
+      this.queue.push(oldest);
+      passed++;
     }
     if (this.head > 1024 && this.head * 2 > this.queue.length) {
       this.queue = this.queue.slice(this.head);
