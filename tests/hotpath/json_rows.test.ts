@@ -201,6 +201,19 @@ function randomValue(random: Random): string {
   }
 }
 
+function suiting(random: Random, type: string): string {
+  const fraction = ["", ".5", ".120", ".000"][random.below(4)]!;
+  if (/INT/.test(type)) return `${random.below(100)}`;
+  if (/DECIMAL/.test(type)) return ["1", "12.5", "-3.50", "0", "0.0"][random.below(5)]!;
+  if (/FLOAT|DOUBLE/.test(type)) return ["1", "0.5", "-2.25", "null"][random.below(4)]!;
+  if (/TIMESTAMP/.test(type))
+    return `"2026-02-0${1 + random.below(9)}T1${random.below(10)}:00:01${fraction}${random.below(2) ? "Z" : ""}"`;
+  if (type === "DATE") return `"2024-0${1 + random.below(9)}-11"`;
+  if (type === "TIME") return `"10:11:12${fraction}"`;
+  if (type === "BOOLEAN") return random.below(2) ? "true" : "false";
+  return random.below(4) ? `"text ${random.below(99)}"` : `"with \\n escape"`;
+}
+
 describe("every type", () => {
   for (const type of types) {
     test(type, () => {
@@ -287,6 +300,37 @@ test("a record's own columns at fault, and what stands behind them", () => {
   expect(kernel).toBe(twin);
 });
 
+test("the kernel itself takes the rows that it is there for", () => {
+  const columns = ["id BIGINT", "name VARCHAR", "amount DECIMAL(10,2)", "seen TIMESTAMP"].map((column) => {
+    const [name, type] = column.split(" ");
+    return { name: name!, type: type!, notNull: name === "id" };
+  });
+  const schema = compileTable({ name: "t", columns });
+  const kernel = RowKernel.create(schema.fields)!;
+  const taken = (values: string[], mayMiss = schema.fields.map(({ notNull }) => !notNull)) => {
+    const view = decodeBatch(encodeBatch(values.map((value) => ({ value }))));
+    const written: string[] = [];
+    const rewritten = (_from: number, count: number, text: Uint8Array, ends: Int32Array) => {
+      for (let i = 0, start = 0; i < count; start = ends[i++]!)
+        written.push(new TextDecoder().decode(text.subarray(start, ends[i])));
+    };
+    kernel.begin(schema.reader.newChildren(view.count), mayMiss, rewritten);
+    return [kernel.take(view, 0), ...written];
+  };
+  const usual = '{"id":1,"name":"a","amount":1.5,"seen":"2026-01-05T10:11:12.120"}';
+  expect(taken([usual, usual])).toEqual([2]);
+  expect(
+    taken([usual, '{"id":2}', '{"seen":"2026-01-05T10:11:12.100Z","id":3,"more":[1,{"x":null}],"amount":7}']),
+  ).toEqual([
+    3,
+    "",
+    '{"id":2,"name":null,"amount":null,"seen":null}',
+    '{"id":3,"name":null,"amount":7.00,"seen":"2026-01-05T10:11:12.1"}',
+  ]);
+  expect(taken([usual, '{"name":"no id"}'])).toEqual([1]);
+  expect(taken([usual, '{"id":2}'], [false, false, true, true])).toEqual([1]);
+});
+
 test("random and mutated rows", () => {
   const random = new Random(seed + 20);
   for (let i = 0; i < 400 * roundsFactor; i++) {
@@ -294,12 +338,20 @@ test("random and mutated rows", () => {
       return [`${"column".slice(0, random.below(7))}${at}`, types[random.below(types.length)]!, random.below(4) === 0];
     });
     const decode = decoders(columns);
-    const usual = columns.map(() => randomValue(random));
+    // Mostly values that suit the column, so that rows get as far as the kernel takes them.
+    const usual = columns.map(([, type]) => (random.below(4) === 0 ? randomValue(random) : suiting(random, type)));
     const records = Array.from({ length: 50 }, () => {
       const fields = columns.map(
         ([name], at) => `"${name}":${random.below(6) === 0 ? randomValue(random) : usual[at]}`,
       );
       if (random.below(12) === 0) fields.reverse();
+      if (random.below(5) === 0) fields.splice(random.below(fields.length), 1);
+      if (random.below(5) === 0)
+        fields.splice(
+          random.below(fields.length + 1),
+          0,
+          `"${["x", "é", "\\u0063", "column"][random.below(4)]}":${randomValue(random)}`,
+        );
       const text = new TextEncoder().encode(`{${fields.join(random.below(9) === 0 ? " , " : ",")}}`);
       return { value: random.below(4) === 0 ? random.mutate(text) : text };
     });
