@@ -38,6 +38,8 @@ type CatalogEvent =
 
 interface Snapshot {
   format: number;
+  /** Events before the snapshot, of all time. */
+  events?: number;
   clusterId: Uuid;
   topics: StoredTopic[];
   values: [space: string, key: string, value: unknown][];
@@ -54,6 +56,8 @@ export class Catalog {
   private readonly listeners = new Set<(change: CatalogChange) => void>();
   /** The cluster's id, made with the lake. */
   clusterId: Uuid = "";
+  /** Events of all time: only grows, over restarts too. */
+  eventCount = 0;
 
   private constructor(journal: Journal, clock: Clock) {
     this.journal = journal;
@@ -205,6 +209,7 @@ export class Catalog {
   }
 
   private apply(event: CatalogEvent): CatalogChange | undefined {
+    this.eventCount++;
     switch (event.kind) {
       case "lake":
         checkFormat(event.format);
@@ -252,6 +257,7 @@ export class Catalog {
 
   private restore(snapshot: Snapshot): void {
     checkFormat(snapshot.format);
+    this.eventCount = snapshot.events ?? 0;
     this.clusterId = snapshot.clusterId;
     for (const topic of snapshot.topics) this.setTopic(fromStored(topic));
     for (const [space, key, value] of snapshot.values) this.setValue(space, key, value);
@@ -260,6 +266,7 @@ export class Catalog {
   private takeSnapshot(): void {
     const snapshot: Snapshot = {
       format: formatVersion,
+      events: this.eventCount,
       clusterId: this.clusterId,
       topics: [...this.byName.values()].map(toStored),
       values: [...this.values].flatMap(([space, map]) =>

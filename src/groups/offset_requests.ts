@@ -28,6 +28,11 @@ export class OffsetRequests {
     this.registry = registry;
   }
 
+  /** Makes the topic of offsets unless it is there, as Kafka does for whoever asks for a coordinator. Rejects as a write does. */
+  async prepare(): Promise<void> {
+    if (!this.closed) await this.registry.parts.log.append(0, []);
+  }
+
   /** Commits offsets; topics must be named (and exist: the handler refuses others). */
   async offsetCommit(request: OffsetCommitRequest, apiVersion: number): Promise<OffsetCommitResponse> {
     const { groupId } = request;

@@ -11,7 +11,7 @@ export interface OffsetsLog {
   /** Partitions of the topic; fixed for the life of a lake, since a group's partition follows from it. */
   readonly partitionCount: number;
   /**
-   * Appends in the order of the calls. Resolves once all is durable; rejects with a KafkaError (KAFKA_STORAGE_ERROR,
+   * Appends in the order of the calls; nothing at all only makes the log ready for more. Resolves once all is durable; rejects with a KafkaError (KAFKA_STORAGE_ERROR,
    * MESSAGE_TOO_LARGE) when some of it is not.
    */
   append(partition: number, records: readonly KeyedRecord[]): Promise<void>;

@@ -19,7 +19,7 @@ const replayBytes = 4 * 1024 * 1024;
 const recordOverheadBytes = 32;
 const batchOverheadBytes = 128;
 
-/** The topic behind the log. It is made with the first append: a lake without groups does not have it. */
+/** The topic behind the log. It is made with the first append, even of nothing: a lake without groups does not have it. */
 export interface OffsetsTopic {
   readonly partitionCount: number;
   /** Whether anything may have been written to this partition. */
@@ -79,6 +79,7 @@ export class PartitionOffsetsLog implements OffsetsLog {
   }
 
   private async appendNow(partition: number, records: readonly KeyedRecord[]): Promise<void> {
+    if (records.length === 0) return;
     const log = this.topic.log(partition);
     const batches = this.batches(records, log.config.maxMessageBytes);
     const writes: Promise<void>[] = [];

@@ -43,8 +43,10 @@ const expected: Record<number, number[]> = {
   12: [25],
   14: [25],
   20: [3], // UNKNOWN_TOPIC_OR_PARTITION
+  34: [57], // LOG_DIR_NOT_FOUND
   37: [37], // INVALID_PARTITIONS
   42: [69], // GROUP_ID_NOT_FOUND
+  43: [84], // ELECTION_NOT_NEEDED
   47: [69],
 };
 

@@ -3,6 +3,8 @@ import { type Uuid, zeroUuid } from "../../src/base/uuid.ts";
 import { servedApis } from "../../src/protocol/apis.ts";
 import { encodeRequest } from "../../src/protocol/frames.ts";
 import { newAlterConfigsRequest } from "../../src/protocol/generated/alter_configs_request.ts";
+import { newAlterPartitionReassignmentsRequest } from "../../src/protocol/generated/alter_partition_reassignments_request.ts";
+import { newAlterReplicaLogDirsRequest } from "../../src/protocol/generated/alter_replica_log_dirs_request.ts";
 import { newApiVersionsRequest } from "../../src/protocol/generated/api_versions_request.ts";
 import { newCreatePartitionsRequest } from "../../src/protocol/generated/create_partitions_request.ts";
 import { newCreateTopicsRequest } from "../../src/protocol/generated/create_topics_request.ts";
@@ -14,7 +16,9 @@ import { newDescribeConfigsRequest } from "../../src/protocol/generated/describe
 import { newDescribeGroupsRequest } from "../../src/protocol/generated/describe_groups_request.ts";
 import { newDescribeLogDirsRequest } from "../../src/protocol/generated/describe_log_dirs_request.ts";
 import { newDescribeProducersRequest } from "../../src/protocol/generated/describe_producers_request.ts";
+import { newDescribeQuorumRequest } from "../../src/protocol/generated/describe_quorum_request.ts";
 import { newDescribeTopicPartitionsRequest } from "../../src/protocol/generated/describe_topic_partitions_request.ts";
+import { newElectLeadersRequest } from "../../src/protocol/generated/elect_leaders_request.ts";
 import { newFetchPartition, newFetchRequest, newFetchTopic } from "../../src/protocol/generated/fetch_request.ts";
 import { newFindCoordinatorRequest } from "../../src/protocol/generated/find_coordinator_request.ts";
 import { newHeartbeatRequest } from "../../src/protocol/generated/heartbeat_request.ts";
@@ -26,6 +30,7 @@ import { newLeaveGroupRequest } from "../../src/protocol/generated/leave_group_r
 import { newListConfigResourcesRequest } from "../../src/protocol/generated/list_config_resources_request.ts";
 import { newListGroupsRequest } from "../../src/protocol/generated/list_groups_request.ts";
 import { newListOffsetsRequest } from "../../src/protocol/generated/list_offsets_request.ts";
+import { newListPartitionReassignmentsRequest } from "../../src/protocol/generated/list_partition_reassignments_request.ts";
 import { newMetadataRequest } from "../../src/protocol/generated/metadata_request.ts";
 import { newOffsetCommitRequest } from "../../src/protocol/generated/offset_commit_request.ts";
 import { newOffsetDeleteRequest } from "../../src/protocol/generated/offset_delete_request.ts";
@@ -109,11 +114,20 @@ export const requests: { [K in ApiKey]?: (version: number, topicId: Uuid) => Req
     }),
   32: () => newDescribeConfigsRequest({ resources: [{ ...topicResource, configurationKeys: null }] }),
   33: () => newAlterConfigsRequest({ resources: [{ ...topicResource, configs: [] }] }),
+  34: () => newAlterReplicaLogDirsRequest({ dirs: [{ path: "/nowhere", topics: [{ name: "t", partitions: [0] }] }] }),
   35: () => newDescribeLogDirsRequest({ topics: null }),
   37: () => newCreatePartitionsRequest({ topics: [{ name: "t", count: 2, assignments: null }] }),
   42: () => newDeleteGroupsRequest({ groupsNames: ["absent"] }),
+  43: () => newElectLeadersRequest({ topicPartitions: [{ topic: "t", partitions: [0] }] }),
   44: () => newIncrementalAlterConfigsRequest({ resources: [{ ...topicResource, configs: [] }] }),
+  45: () =>
+    newAlterPartitionReassignmentsRequest({
+      topics: [{ name: "t", partitions: [{ partitionIndex: 0, replicas: [1] }] }],
+    }),
+  46: () => newListPartitionReassignmentsRequest(),
   47: () => newOffsetDeleteRequest({ groupId: "absent" }),
+  55: () =>
+    newDescribeQuorumRequest({ topics: [{ topicName: "__cluster_metadata", partitions: [{ partitionIndex: 0 }] }] }),
   60: () => newDescribeClusterRequest(),
   61: () => newDescribeProducersRequest({ topics: [{ name: "t", partitionIndexes: [0] }] }),
   74: () => newListConfigResourcesRequest(),

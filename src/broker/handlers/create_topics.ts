@@ -8,6 +8,7 @@ import { describeTopicConfigs, validateTopicConfigs } from "../../catalog/topic_
 import type { CreateTopicsRequest } from "../../protocol/generated/create_topics_request.ts";
 import type { CreateTopicsResponse } from "../../protocol/generated/create_topics_response.ts";
 import { handler, type RequestContext } from "../handler.ts";
+import { offsetsTopicName } from "../offsets_topic.ts";
 
 type Asked = CreateTopicsRequest["topics"][number];
 type Result = CreateTopicsResponse["topics"][number];
@@ -30,6 +31,11 @@ export const createTopics = handler<CreateTopicsRequest, CreateTopicsResponse>(1
 
 async function create(asked: Asked, validateOnly: boolean, { services }: RequestContext): Promise<Result> {
   const { catalog, config, topics } = services;
+  if (asked.name === offsetsTopicName && !catalog.topic(offsetsTopicName))
+    throw new KafkaError(
+      "INVALID_TOPIC_EXCEPTION",
+      `Topic '${asked.name}' is the node's own: the first group makes it.`,
+    );
   const partitions = partitionCount(asked, config.numPartitions, config.nodeId);
   const configs = validateTopicConfigs(
     asked.configs.map(({ name, value }) => [name, value] as const),

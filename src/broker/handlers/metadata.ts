@@ -13,6 +13,7 @@ import type { MetadataResponse } from "../../protocol/generated/metadata_respons
 import { advertisedAddress } from "../address.ts";
 import { clusterOperations, topicOperations, unaskedOperations } from "../authorized_operations.ts";
 import { handler, type RequestContext } from "../handler.ts";
+import { offsetsTopicName } from "../offsets_topic.ts";
 
 type TopicMetadata = MetadataResponse["topics"][number];
 
@@ -48,7 +49,7 @@ async function answerFor(
   context: RequestContext,
   withOperations: boolean,
 ): Promise<TopicMetadata> {
-  const { catalog, config, topics } = context.services;
+  const { catalog, config, groups, topics } = context.services;
   if (asked.name === null || (asked.topicId !== zeroUuid && context.apiVersion >= 10 && asked.name === "")) {
     const topic = catalog.topicById(asked.topicId);
     if (topic) return describe(topic, context, withOperations);
@@ -60,6 +61,10 @@ async function answerFor(
   if (topicNameFault(name)) return failed(name, zeroUuid, errorCodes.INVALID_TOPIC_EXCEPTION);
   if (!config.autoCreateTopics || !mayCreate) return failed(name, zeroUuid, errorCodes.UNKNOWN_TOPIC_OR_PARTITION);
   try {
+    if (name === offsetsTopicName) {
+      await groups.prepare();
+      return describe(catalog.topic(name)!, context, withOperations);
+    }
     return describe(await topics.autoCreate(name, config.numPartitions), context, withOperations);
   } catch (error) {
     const created = catalog.topic(name);

@@ -5,9 +5,10 @@ import { frameCases } from "./frame_cases.ts";
 import { groupCases } from "./group_cases.ts";
 import { Peer } from "./peer.ts";
 import { recordCases } from "./record_cases.ts";
+import { replicaCases } from "./replica_cases.ts";
 import { topicCases } from "./topic_cases.ts";
 
-export const cases: readonly Case[] = [...frameCases, ...topicCases, ...recordCases, ...groupCases];
+export const cases: readonly Case[] = [...frameCases, ...topicCases, ...recordCases, ...replicaCases, ...groupCases];
 
 /** The answers of the broker on `port`, with what differs from run to run replaced. */
 export async function runCase(one: Case, port: number, prefix: string): Promise<Value[]> {
