@@ -78,6 +78,8 @@ export function sqlStatus(sqlstate: string): number {
       return 409;
     case "42501": // insufficient privilege
       return 403;
+    case "08P01": // a value for a parameter that is not there, and the like
+      return 400;
     case "57014": // cancelled, or out of time
       return 504;
   }

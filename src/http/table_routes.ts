@@ -35,7 +35,7 @@ export function addTableRoutes(app: OpenAPIHono, services: HttpServices): void {
       const made = services.tables.list().find((table) => !before.has(table.topic));
       const table = "name" in body ? (services.tables.get(body.name) ?? made) : made;
       if (!table) throw new ProblemError(400, "INVALID_REQUEST", "the statement ran, but it made no new table");
-      return context.json(table, 201, { location: `/v1/tables/${encodeURIComponent(table.topic)}` });
+      return context.json(table, 201, { location: `/v1/tables/${encodeURIComponent(table.topic.toWellFormed())}` });
     },
   );
   endpoint(

@@ -30,7 +30,7 @@ export function addTopicRoutes(app: OpenAPIHono, services: HttpServices): void {
     },
     async ({ body, context }) => {
       const topic = await services.topics.create(body);
-      return context.json(topic, 201, { location: `/v1/topics/${encodeURIComponent(topic.name)}` });
+      return context.json(topic, 201, { location: `/v1/topics/${encodeURIComponent(topic.name.toWellFormed())}` });
     },
   );
   endpoint(
