@@ -17,7 +17,7 @@ export const offsetsTopicName = "__consumer_offsets";
 const partitionsOfNewTopic = 50;
 
 /** As Kafka makes it, but with smaller segments: what compaction leaves behind goes by whole segments. */
-const configs = new Map([
+export const offsetsTopicConfigs: ReadonlyMap<string, string> = new Map([
   ["cleanup.policy", "compact"],
   ["compression.type", "producer"],
   ["segment.bytes", String(16 * 1024 * 1024)],
@@ -77,7 +77,7 @@ class CatalogOffsetsTopic implements OffsetsTopic {
     await this.parts.catalog.createTopic({
       name: offsetsTopicName,
       partitions: partitionsOfNewTopic,
-      configs,
+      configs: offsetsTopicConfigs,
       internal: true,
     });
   }

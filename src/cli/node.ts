@@ -8,12 +8,12 @@ import { limits } from "../base/limits.ts";
 import type { Logger } from "../base/log.ts";
 import { latencyBounds, MetricsRegistry } from "../base/metrics.ts";
 import { Broker } from "../broker/broker.ts";
+import { brokerSettings } from "../broker/broker_settings.ts";
 import { FetchSessions } from "../broker/fetch_sessions.ts";
 import type { Services } from "../broker/handler.ts";
 import { openGroups } from "../broker/offsets_topic.ts";
 import { ProducerIds } from "../broker/producer_ids.ts";
 import { Topics } from "../broker/topics.ts";
-import { brokerNamesOfTopicDefaults } from "../catalog/broker_configs.ts";
 import { Catalog } from "../catalog/catalog.ts";
 import { createHttpApp } from "../http/app.ts";
 import { watchEventLoop } from "../http/metrics_collectors.ts";
@@ -73,6 +73,10 @@ async function startLocked(config: NodeConfig, logger: Logger, unlock: () => voi
   });
   topics.retainFrom = (topic, partition) => tables.retainFrom(topic, partition);
   const metrics = new MetricsRegistry();
+  const groupSettings = {
+    initialRebalanceDelayMs: config.groupInitialRebalanceDelayMs,
+    offsetsRetentionMs: config.offsetsRetentionMinutes * 60_000,
+  };
   const services: Services = {
     config: {
       nodeId,
@@ -86,16 +90,30 @@ async function startLocked(config: NodeConfig, logger: Logger, unlock: () => voi
     catalog,
     logs,
     topics,
-    groups: openGroups({ catalog, topics, disk, logDirectory: `${config.lake}/log`, clock, logger }),
+    groups: openGroups({
+      catalog,
+      topics,
+      disk,
+      logDirectory: `${config.lake}/log`,
+      clock,
+      logger,
+      settings: groupSettings,
+    }),
     fetchSessions: new FetchSessions({ nowMs: () => clock.monotonicMs() }),
     producerIds: new ProducerIds(catalog),
     storage: () => disk.freeBytes(config.lake),
-    brokerConfigs: brokerNamesOfTopicDefaults(topics.defaultsOf()),
+    brokerConfigs: new Map(),
     tables,
   };
   const broker = new Broker(services, requestObserver(metrics));
   await broker.start(config.kafka.host, config.kafka.port);
   const kafkaAddress = { host: config.kafka.host, port: broker.port };
+  services.brokerConfigs = brokerSettings({
+    config: services.config,
+    listener: kafkaAddress,
+    groups: groupSettings,
+    topicDefaults: topics.defaultsOf(),
+  });
   const app = createHttpApp(
     {
       node: {
