@@ -119,7 +119,8 @@ async function runLane(lane: string, options: Options, live: boolean): Promise<T
   const environment: Record<string, string> = { ROWLOG_TEST_CLIENTS: options.clients.join(",") };
   if (options.rounds !== undefined) environment.ROWLOG_KILL_ROUNDS = options.rounds;
   const started = Date.now();
-  const child = spawn(bun, ["test", ...paths], {
+  // Bun's own 5 seconds are too short where a node starts with DuckDB on a busy machine.
+  const child = spawn(bun, ["test", "--timeout", "120000", ...paths], {
     cwd: projectDirectory,
     env: { ...process.env, ...environment },
     stdio: ["ignore", "pipe", "pipe"],
