@@ -14,12 +14,20 @@ export interface TopicDefaults {
   table: ReadonlyMap<string, string>;
 }
 
+/**
+ * How long after its deletion a topic is not made again by who merely asks for it, in milliseconds. Otherwise a client's
+ * next look at the metadata would undo the deletion at once; whoever really writes to the topic asks again.
+ */
+const deletionRestMs = 1_000;
+
 export class Topics {
   private readonly catalog: Catalog;
   private readonly logs: LogStore;
   private readonly defaults: TopicDefaults;
   /** Entries are never changed, so what follows from one is worked out once. */
   private readonly known = new WeakMap<TopicEntry, TopicSettings>();
+  /** Topics deleted lately, oldest first, with the time of it. */
+  private readonly deleted = new Map<string, number>();
 
   /** From which offset on a partition's log must be kept, whatever its retention says: tables read from it. */
   retainFrom: (topic: string, partition: number) => number = () => Number.POSITIVE_INFINITY;
@@ -32,7 +40,10 @@ export class Topics {
     for (const topic of catalog.topics())
       for (let partition = 0; partition < topic.partitions; partition++) this.log(topic, partition);
     catalog.onChange((change) => {
-      if (change.kind === "deleted") logs.deleteTopic(change.topic.name);
+      if (change.kind === "deleted") {
+        logs.deleteTopic(change.topic.name);
+        this.noteDeleted(change.topic.name);
+      }
       if (change.kind === "configured") this.configure(change.topic);
     });
   }
@@ -66,6 +77,8 @@ export class Topics {
 
   /** Makes a topic that a client used before anybody created it (auto.create.topics.enable). */
   async autoCreate(name: string, partitions: number): Promise<TopicEntry> {
+    if (performance.now() - (this.deleted.get(name) ?? Number.NEGATIVE_INFINITY) < deletionRestMs)
+      throw new KafkaError("UNKNOWN_TOPIC_OR_PARTITION", `Topic '${name}' has just been deleted.`);
     if (this.catalog.topicCount >= limits.topicsMax)
       throw new KafkaError("POLICY_VIOLATION", `There are ${limits.topicsMax} topics already.`);
     return await this.catalog.createTopic({ name, partitions });
@@ -76,6 +89,16 @@ export class Topics {
     if (topic.internal)
       throw new KafkaError("TOPIC_AUTHORIZATION_FAILED", `Topic '${topic.name}' belongs to the node and stays.`);
     await this.catalog.deleteTopic(topic.name);
+  }
+
+  private noteDeleted(name: string): void {
+    const nowMs = performance.now();
+    for (const [other, atMs] of this.deleted) {
+      if (nowMs - atMs < deletionRestMs) break;
+      this.deleted.delete(other);
+    }
+    this.deleted.delete(name);
+    this.deleted.set(name, nowMs);
   }
 
   private configure(topic: TopicEntry): void {
