@@ -28,7 +28,7 @@ export async function serve(flags: ServeFlags, io: Io, startNode: StartNode): Pr
   const { config, ignored } = resolve(flags, io);
   const format = config.logFormat ?? (io.outIsTerminal ? "text" : "json");
   const logger = createLogger({ level: config.logLevel, format, sink: (line) => void io.out(`${line}\n`) });
-  for (const name of ignored) logger.warn("Unknown setting ignored", { setting: name });
+  if (ignored.length > 0) logger.warn("Unknown settings are ignored", { settings: ignored.join(", ") });
   const stop = stopSignal(io, logger);
   let node: RunningNode;
   try {
@@ -89,13 +89,19 @@ export async function printConfig(flags: ServeFlags, io: Io): Promise<number> {
   return 0;
 }
 
+/** `deno task` passes on a Ctrl-C that the terminal has already sent to the node: within this time it is the same one. */
+const sameSignalMs = 100;
+
 /** The first SIGTERM or SIGINT resolves; the second ends the process with the shell's code for that signal. */
 function stopSignal(io: Io, logger: Logger): Promise<string> {
   return new Promise((resolvePromise) => {
     let first = true;
+    let firstMs = 0;
     const onSignal = (name: "SIGTERM" | "SIGINT") => {
+      if (!first && performance.now() - firstMs < sameSignalMs) return;
       if (!first) process.exit(name === "SIGINT" ? 130 : 143);
       first = false;
+      firstMs = performance.now();
       logger.info(`Received ${name}; a second one stops at once`);
       resolvePromise(name);
     };
@@ -153,8 +159,9 @@ function banner(config: NodeConfig, node: RunningNode, io: Io): string {
 
 Try
   ${run} sql${url} -c "CREATE TABLE events (user VARCHAR, amount BIGINT)"
-  echo '{"user": "ada", "amount": 1}' | kcat -b ${kafka} -P -t events
+  echo '{"user": "ada", "amount": 1}' | ${run} produce${brokers} events
   ${run} sql${url} -c "SELECT * FROM events"
+  kcat -b ${kafka} -L    (any Kafka client works)
 
 Ctrl-C stops.
 `;
