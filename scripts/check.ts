@@ -3,8 +3,9 @@
  * exits 1 when there is any.
  */
 import { spawnSync } from "node:child_process";
-import { existsSync, readdirSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
+import { generators } from "./generators.ts";
 import { directionFaults } from "./import_direction.ts";
 
 const root = join(import.meta.dirname, "..");
@@ -18,11 +19,6 @@ interface Step {
 function command(...line: string[]): boolean {
   return spawnSync(line[0]!, line.slice(1), { cwd: root, stdio: "inherit" }).status === 0;
 }
-
-/** Scripts that make files which are committed: each compares with `--check` what it would make. */
-const generators = readdirSync(join(root, "scripts")).filter((name) =>
-  ["generate-protocol.ts", "build-wasm.ts", "generate-docs.ts"].includes(name),
-);
 
 const steps: Step[] = [
   { name: "format and lint", run: () => command(bin("biome"), "check", "--error-on-warnings", ".") },
