@@ -12,7 +12,7 @@ export interface Step {
   /** Written to FOLDER/NAME before the step. */
   readonly file?: { name: string; text: string };
   /** How the output is compared: whole after normalizing (the default), or its lines without regard to their order. */
-  readonly compare?: "lines" | "api-versions" | "log-dirs" | "performance";
+  readonly compare?: "lines" | "overrides" | "api-versions" | "log-dirs" | "performance";
 }
 
 const server = ["--bootstrap-server", "BOOTSTRAP"];
@@ -49,7 +49,7 @@ const topicSteps: readonly Step[] = [
   topics("list", "--list"),
   topics("describe one", "--describe --topic t"),
   topics("describe all", "--describe", { compare: "lines" }),
-  topics("describe overrides", "--describe --topics-with-overrides", { compare: "lines" }),
+  topics("describe overrides", "--describe --topics-with-overrides", { compare: "overrides" }),
   topics("describe under-replicated", "--describe --under-replicated-partitions"),
   topics("describe an unknown one", "--describe --topic unknown"),
   topics("add partitions", "--alter --topic t --partitions 5"),
@@ -81,7 +81,8 @@ const configSteps: readonly Step[] = [
 const recordSteps: readonly Step[] = [
   step("console producer", "console-producer", "--topic t", {
     input: "a:one\nb:two\nc:three\na:four\n",
-    parameters: [...server, "--topic", "t", ...keyed],
+    // Lingering keeps a partition's records in one batch, whose size a later step compares.
+    parameters: [...server, "--topic", "t", "--command-property", "linger.ms=500", ...keyed],
   }),
   step("console producer with headers", "console-producer", "", {
     input: "x:1,y:2|k|with headers\nx:3|k2|with another\n",
