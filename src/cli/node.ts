@@ -133,7 +133,7 @@ async function startLocked(config: NodeConfig, logger: Logger, unlock: () => voi
         return { freeBytes: free, totalBytes: total };
       },
     },
-    logger,
+    { logger, host: config.http.host },
   );
   const http = serveHttp({ ...config.http, fetch: app.fetch, bodyBytesMax: limits.httpBodyBytesMax });
   tables.start();

@@ -149,6 +149,7 @@ function banner(config: NodeConfig, node: RunningNode, io: Io): string {
   const http = dialable(node.httpAddress);
   const run = io.programName;
   const url = http === "127.0.0.1:8080" ? "" : ` --url http://${http}`;
+  const brokers = kafka === "127.0.0.1:9092" ? "" : ` -b ${kafka}`;
   const kept =
     config.durability === "sync" ? "synced to disk before it is acknowledged" : "acknowledged before it is synced";
   return `Rowlog ${version}

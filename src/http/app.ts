@@ -16,10 +16,18 @@ import { addSqlRoutes } from "./sql_routes.ts";
 import { addTableRoutes } from "./table_routes.ts";
 import { addTopicRoutes } from "./topic_routes.ts";
 
-export function createHttpApp(services: HttpServices, logger: Logger = silentLogger): OpenAPIHono {
+export interface HttpAppOptions {
+  logger?: Logger;
+  /** The address that the server listens on; a loopback one serves only requests that name this machine. */
+  host?: string;
+}
+
+export function createHttpApp(services: HttpServices, options: HttpAppOptions = {}): OpenAPIHono {
   const app = new OpenAPIHono();
+  const logger = options.logger ?? silentLogger;
   app.use(timing(services));
   app.use(refuseOtherOrigins);
+  if (options.host !== undefined && isLoopback(options.host)) app.use(refuseOtherHosts);
   addHealthRoutes(app, services);
   addSqlRoutes(app, services);
   addTableRoutes(app, services);
@@ -70,6 +78,25 @@ async function refuseOtherOrigins(context: Context, next: Next): Promise<void> {
     origin !== undefined && host !== undefined && !(URL.canParse(origin) && new URL(origin).host === host);
   if (foreign || (site === "cross-site" && context.req.header("sec-fetch-mode") !== "navigate"))
     throw new ProblemError(403, "CROSS_ORIGIN", "requests from pages of another origin are refused");
+  await next();
+}
+
+function isLoopback(host: string): boolean {
+  return /^(localhost|(.+\.)?localhost|127(\.\d{1,3}){3}|::1)$/i.test(host);
+}
+
+/**
+ * A name that its owner lets point to 127.0.0.1 makes a foreign page look like one of ours (DNS rebinding). On a loopback
+ * address only addresses and `localhost` can be meant.
+ */
+async function refuseOtherHosts(context: Context, next: Next): Promise<void> {
+  const host = (context.req.header("host") ?? "").replace(/:\d*$/, "").replace(/^\[(.*)\]$/, "$1");
+  if (host !== "" && !isLoopback(host) && !/^[\d.]+$/.test(host) && !host.includes(":"))
+    throw new ProblemError(
+      421,
+      "UNKNOWN_HOST",
+      `this node listens on this machine only and is not "${host}"; use 127.0.0.1 or localhost, or another --http address`,
+    );
   await next();
 }
 

@@ -41,6 +41,12 @@ export function addHealthRoutes(app: OpenAPIHono, services: HttpServices): void 
       return context.json(summary, summary.status === "ready" ? 200 : 503);
     },
   );
+  // Redpanda's names for the same question.
+  for (const path of ["/v1/status/ready", "/status/ready"])
+    app.get(path, async (context) => {
+      const { status } = await health();
+      return context.json({ status }, status === "ready" ? 200 : 503);
+    });
   endpoint(
     app,
     {

@@ -60,6 +60,7 @@ const titles: Record<number, string> = {
   409: "Conflict",
   413: "Content Too Large",
   415: "Unsupported Media Type",
+  421: "Misdirected Request",
   422: "Unprocessable Content",
   500: "Internal Server Error",
   501: "Not Implemented",

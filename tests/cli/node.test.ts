@@ -1,5 +1,5 @@
 /** The commands against a real node in this process: Kafka port, HTTP, SQL. */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { Buffer } from "node:buffer";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -9,6 +9,9 @@ import { resolveConfig } from "../../src/cli/config.ts";
 import { startNode } from "../../src/cli/node.ts";
 import type { RunningNode } from "../../src/cli/serve.ts";
 import { type Outcome, runCli } from "./fake_io.ts";
+
+// DuckDB takes seconds to start on a busy machine.
+setDefaultTimeout(60_000);
 
 const folder = mkdtempSync(join(tmpdir(), "rowlog-cli-"));
 let node: RunningNode;

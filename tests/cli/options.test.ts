@@ -188,7 +188,8 @@ describe("serve", () => {
     expect(await code).toBe(0);
     expect(io.stdout()).toContain("Kafka  0.0.0.0:9092");
     expect(io.stdout()).toContain("HTTP   http://127.0.0.1:8081");
-    expect(io.stdout()).toContain("kcat -b 127.0.0.1:9092 -P -t events");
+    expect(io.stdout()).toContain("kcat -b 127.0.0.1:9092 -L");
+    expect(io.stdout()).toContain("| rowlog produce events\n");
     expect(io.stdout()).toContain("rowlog sql --url http://127.0.0.1:8081 -c");
   });
 

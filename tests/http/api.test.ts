@@ -178,6 +178,7 @@ describe("probes", () => {
     const response = await send("GET", "/readyz");
     expect(response.status).toBe(503);
     expect(await response.json()).toMatchObject({ status: "not_ready", reasons: node.reasons });
+    expect((await send("GET", "/v1/status/ready")).status).toBe(503);
     expect((await send("GET", "/healthz")).status).toBe(200);
     expect((await send("GET", "/livez")).status).toBe(200);
     expect(await (await send("GET", "/version")).json()).toMatchObject({ name: "rowlog", version: "1.2.3" });
@@ -231,6 +232,16 @@ describe("every route", () => {
     expect((await send("GET", "/v1/topics", undefined, { ...headers, origin: "null" })).status).toBe(403);
     const own = await send("GET", "/v1/topics", undefined, { ...headers, origin: "http://127.0.0.1:8080" });
     expect(own.status).toBe(200);
+  });
+
+  test("a node on a loopback address answers to no other name", async () => {
+    const local = createHttpApp(fakeNode(), { host: "127.0.0.1" });
+    const status = async (host: string) => (await local.request("/livez", { headers: { host } })).status;
+    for (const host of ["127.0.0.1:8080", "localhost", "node.localhost:8080", "[::1]:8080", "10.0.0.7:8080"])
+      expect([host, await status(host)]).toEqual([host, 200]);
+    expect(await status("evil.example:8080")).toBe(421);
+    const open = createHttpApp(fakeNode(), { host: "0.0.0.0" });
+    expect((await open.request("/livez", { headers: { host: "db.example:8080" } })).status).toBe(200);
   });
 
   test("the OpenAPI document has every route and resolves its references", async () => {

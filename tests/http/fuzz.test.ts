@@ -1,9 +1,11 @@
 /** Mutated requests and random bytes at the HTTP door: refused or answered, never an internal error, never the end of the node. */
-import { expect, test } from "bun:test";
+import { expect, setDefaultTimeout, test } from "bun:test";
 import { connect } from "node:net";
 import { createHttpApp } from "../../src/http/app.ts";
 import { serveHttp } from "../../src/platform/http_server.ts";
 import { fakeNode } from "./fakes.ts";
+
+setDefaultTimeout(60_000);
 
 const seed = Number(process.env.FUZZ_SEED ?? Math.floor(Math.random() * 2 ** 31));
 console.log(`FUZZ_SEED=${seed}`);
