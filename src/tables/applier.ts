@@ -128,7 +128,11 @@ export class Applier {
   /** Rows of a batch that was just appended. Called in offset order; the batch need not be durable yet. */
   enqueue(topic: string, partition: number, chunk: RowChunk): void {
     const state = this.partitions.get(topic)?.[partition];
-    if (state === undefined || chunk.nextOffset <= state.next) return;
+    if (state === undefined) return;
+    // An append that failed gave its offsets back: what it left here must not be taken for what now has them.
+    while (state.queue.length > 0 && state.queue[state.queue.length - 1]!.nextOffset > chunk.baseOffset)
+      state.queuedBytes -= state.queue.pop()!.bytes;
+    if (chunk.nextOffset <= state.next) return;
     // A full queue drops the newest: they are read from the log once the applier gets there.
     if (state.queuedBytes + chunk.bytes > limits.applierQueueBytesMax) return;
     state.queue.push(chunk);

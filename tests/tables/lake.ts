@@ -8,6 +8,7 @@ import { type ProduceOutcome, produceBatch } from "../../src/broker/produce_path
 import { Topics } from "../../src/broker/topics.ts";
 import { Catalog } from "../../src/catalog/catalog.ts";
 import { LogStore } from "../../src/log/log_store.ts";
+import type { Disk } from "../../src/platform/disk.ts";
 import { nodeDisk } from "../../src/platform/node_disk.ts";
 import { decodeBatches } from "../../src/protocol/records/decode.ts";
 import { type EncodeOptions, encodeBatch, type RecordToEncode } from "../../src/protocol/records/encode.ts";
@@ -26,23 +27,25 @@ export class Lake {
   tables!: Tables;
   runner!: SqlRunner;
 
-  private constructor(directory: string) {
+  private readonly disk: Disk;
+
+  private constructor(directory: string, disk: Disk) {
     this.directory = directory;
+    this.disk = disk;
   }
 
-  static async open(): Promise<Lake> {
-    const lake = new Lake(mkdtempSync(join(tmpdir(), "rowlog-tables-")));
+  static async open(disk: Disk = nodeDisk()): Promise<Lake> {
+    const lake = new Lake(mkdtempSync(join(tmpdir(), "rowlog-tables-")), disk);
     await lake.start();
     return lake;
   }
 
   async start(): Promise<void> {
-    const disk = nodeDisk();
-    const { directory, logger } = this;
+    const { directory, disk, logger } = this;
     const clock = systemClock;
     this.catalog = await Catalog.open(disk, `${directory}/catalog`, clock, logger);
     this.logs = LogStore.open(disk, `${directory}/log`, { durability: "os", clock, logger });
-    this.topics = new Topics(this.catalog, this.logs);
+    this.topics = new Topics(this.catalog, this.logs, { plain: new Map(), table: new Map() });
     this.tables = new Tables({
       catalog: this.catalog,
       log: (topic, partition) => this.topics.log(topic, partition),
@@ -78,6 +81,14 @@ export class Lake {
     const all: string[] = [];
     for await (const rows of result.rows()) all.push(...rows);
     return all;
+  }
+
+  /** The message with which a text fails. (Bun's `expect().rejects` blocks the loop that the engine answers on.) */
+  async failure(text: string): Promise<string> {
+    return await this.sqlText(text).then(
+      () => "it did not fail",
+      (error: Error) => error.message,
+    );
   }
 
   async produce(
