@@ -9,6 +9,7 @@ import { errorCodeOf } from "../base/kafka_error.ts";
 import { limits } from "../base/limits.ts";
 import type { TopicEntry } from "../catalog/catalog.ts";
 import type { PartitionLog } from "../log/log_store.ts";
+import { BatchHeader, batchHeaderBytes } from "../protocol/records/batch.ts";
 import type { RequestContext } from "./handler.ts";
 import { checkLeaderEpoch } from "./leader_epoch.ts";
 
@@ -31,8 +32,6 @@ export interface FetchedPartition {
   logStartOffset: number;
   records: Uint8Array[];
   bytes: number;
-  /** There is more below the high watermark than was read. */
-  isFull: boolean;
 }
 
 export interface FetchWish {
@@ -67,9 +66,24 @@ function readAll(targets: FetchTarget[], wish: FetchWish, context: RequestContex
     partitions.push(partition);
     room -= partition.bytes;
     bytes += partition.bytes;
-    isEnough ||= partition.errorCode !== 0 || (partition.isFull && partition.bytes > 0);
+    isEnough ||= partition.errorCode !== 0;
   }
-  return { partitions, isEnough: isEnough || bytes >= wish.minBytes };
+  // Only a reading below min bytes, which is small, is looked at closer.
+  isEnough ||= bytes >= wish.minBytes || partitions.some(hasFilledItsLimit);
+  return { partitions, isEnough };
+}
+
+/** There is more below the high watermark than was read: waiting would bring nothing. */
+function hasFilledItsLimit({ records, highWatermark }: FetchedPartition): boolean {
+  const last = records.at(-1);
+  if (!last) return false;
+  let end = 0;
+  for (let at = 0; at + batchHeaderBytes <= last.length; ) {
+    const header = new BatchHeader(last, at);
+    end = header.lastOffset + 1;
+    at += header.sizeBytes;
+  }
+  return end < highWatermark;
 }
 
 function readOne(target: FetchTarget, room: number, isFirst: boolean, context: RequestContext): FetchedPartition {
@@ -83,8 +97,7 @@ function readOne(target: FetchTarget, room: number, isFirst: boolean, context: R
     let bytes = 0;
     for (const chunk of records) bytes += chunk.length;
     const { highWatermark, logStartOffset } = log;
-    const isFull = bytes > 0 && bytes >= maxBytes * 0.5 && maxBytes === target.maxBytes;
-    return { errorCode: 0, highWatermark, logStartOffset, records, bytes, isFull };
+    return { errorCode: 0, highWatermark, logStartOffset, records, bytes };
   } catch (error) {
     const failure = failed(errorCodeOf(error));
     const log = context.services.logs.get(topic.name, target.partition);
@@ -95,7 +108,7 @@ function readOne(target: FetchTarget, room: number, isFirst: boolean, context: R
 }
 
 function failed(errorCode: number): FetchedPartition {
-  return { errorCode, highWatermark: -1, logStartOffset: -1, records: [], bytes: 0, isFull: false };
+  return { errorCode, highWatermark: -1, logStartOffset: -1, records: [], bytes: 0 };
 }
 
 /** Waits for the logs to grow, for the deadline, or for the peer to leave. */
