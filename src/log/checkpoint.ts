@@ -40,15 +40,12 @@ type Row = [string, string | null, number, number, number, number, number, numbe
 /** By `<topic>-<partition>`. */
 export type Checkpoints = Map<string, PartitionCheckpoint>;
 
-/** Reads what the last run left and takes the mark of a clean stop away. */
+/** Reads what the last run left and takes the mark of a clean stop away; the caller syncs the folder before anything else. */
 export function takeCheckpoint(disk: Disk, directory: string, logger: Logger): Checkpoints {
   const cleanPath = `${directory}/${cleanName}`;
   const clean = readText(disk, cleanPath);
   const text = clean ?? readText(disk, `${directory}/${runningName}`);
-  if (clean !== undefined) {
-    disk.rename(cleanPath, `${directory}/${runningName}`);
-    disk.syncDirectory(directory);
-  }
+  if (clean !== undefined) disk.rename(cleanPath, `${directory}/${runningName}`);
   if (text === undefined) return new Map();
   const partitions = decode(text, clean !== undefined);
   if (partitions) return partitions;

@@ -3,11 +3,12 @@
  * the state that appends expect. Loading twice in a row, or after a crash in the middle, gives the same log.
  */
 
-import type { DiskFile } from "../platform/disk.ts";
+import { limits } from "../base/limits.ts";
+import { type DiskFile, replaceFile } from "../platform/disk.ts";
 import type { PartitionCheckpoint } from "./checkpoint.ts";
 import type { LogContext } from "./context.ts";
 import type { LogState } from "./log_state.ts";
-import { listSegments, markSyncFailed, syncFailedName, unmarkSyncFailed } from "./partition_files.ts";
+import { listSegments, partitionMetadata, readTopicId } from "./partition_files.ts";
 import { decodeSnapshot } from "./producer_snapshot.ts";
 import { coverGap, cutTail, scanSegment } from "./recovery.ts";
 import { Segment, segmentName } from "./segment.ts";
@@ -44,7 +45,7 @@ export function loadPartition(context: LogContext, state: LogState, hints: LoadH
     const hint = vouched?.segmentBase === base ? vouched : undefined;
     if (recoverSegment(context, state, segment, stat.size, hint, nextBase)) scanned.push(segment);
   });
-  syncRecovered(context, state, scanned, names.includes(syncFailedName));
+  makeDurable(context, state, scanned);
   const end = Math.max(state.logEndOffset, vouched?.endOffset ?? 0, startOffset);
   if (end > state.logEndOffset)
     context.logger.error("a log ends before an offset that it had reached; records are missing", {
@@ -63,30 +64,29 @@ export function loadPartition(context: LogContext, state: LogState, hints: LoadH
 }
 
 /**
- * What was found may be in memory only, left there by a process that was killed: nobody may read it before it is durable.
- * After a failed sync it must be written again first, as the system takes the lost bytes for written.
+ * What was found may be in memory only, left there by a process that was killed, perhaps just when its last sync failed:
+ * the system takes bytes that a failed sync lost for written, and would call the next sync a success. So what the last
+ * group commit may have held is written again before it is synced. Nobody may read it earlier.
  */
-function syncRecovered(context: LogContext, state: LogState, scanned: readonly Segment[], rewrite: boolean): void {
+function makeDurable(context: LogContext, state: LogState, scanned: readonly Segment[]): void {
   if (scanned.length === 0) return;
-  try {
-    for (const segment of scanned) {
-      const file = context.files.use(segment.logPath);
-      if (rewrite) rewriteFile(file, segment.size);
-      file.syncNow();
-    }
-    context.disk.syncDirectory(state.directory);
-  } catch (error) {
-    markSyncFailed(context.disk, state.directory);
-    throw error;
+  for (const segment of scanned) {
+    const file = context.files.use(segment.logPath);
+    if (segment === state.active) writeAgain(file, segment);
+    file.syncNow();
   }
-  if (rewrite) unmarkSyncFailed(context.disk, state.directory);
+  if (state.topicId && readTopicId(context.disk, state.directory) !== state.topicId)
+    replaceFile(context.disk, `${state.directory}/partition.metadata`, partitionMetadata(state.topicId));
+  context.disk.syncDirectory(state.directory);
 }
 
-function rewriteFile(file: DiskFile, bytes: number): void {
-  const piece = new Uint8Array(Math.min(1024 * 1024, bytes));
-  for (let position = 0; position < bytes; position += piece.length) {
-    const got = file.read(piece, position);
-    file.write(piece.subarray(0, Math.min(got, bytes - position)), position);
+function writeAgain(file: DiskFile, segment: Segment): void {
+  const start = Math.max(0, segment.size - Math.max(limits.groupCommitBytesMax, segment.lastBatchBytes));
+  const piece = new Uint8Array(Math.min(1024 * 1024, segment.size - start));
+  for (let position = start; position < segment.size; position += piece.length) {
+    const part = piece.subarray(0, Math.min(piece.length, segment.size - position));
+    file.read(part, position);
+    file.write(part, position);
   }
 }
 

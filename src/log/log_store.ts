@@ -68,6 +68,8 @@ export class LogStore {
     const { clock, logger, durability } = options;
     makeDirectoryDurably(disk, directory);
     const checkpoints = takeCheckpoint(disk, directory, logger);
+    // Folders that a killed process had just made are seen but may not be durable yet.
+    disk.syncDirectory(directory);
     const later = options.schedule ?? ((run: () => void) => void setImmediate(run));
     const context: LogContext = {
       disk,

@@ -45,27 +45,3 @@ export function listSegments(names: readonly string[]): number[] {
     .map((name) => Number(name.slice(0, 20)))
     .sort((a, b) => a - b);
 }
-
-/**
- * A mark in a partition's folder that a sync failed there and its outcome was not mended. It tells a later process on the
- * same running system that the page cache shows bytes which the disk may not have; after a power cut those are gone, so the
- * mark needs no sync of its own.
- */
-export const syncFailedName = "rowlog-sync-failed";
-
-/** Best effort: a disk that refuses this as well leaves nothing more to try. */
-export function markSyncFailed(disk: Disk, directory: string): void {
-  try {
-    disk.open(`${directory}/${syncFailedName}`, { write: true, create: true }).close();
-  } catch {
-    // Told by the error that brought us here.
-  }
-}
-
-export function unmarkSyncFailed(disk: Disk, directory: string): void {
-  try {
-    disk.remove(`${directory}/${syncFailedName}`);
-  } catch {
-    // A mark that stays makes a start slower, not wrong.
-  }
-}

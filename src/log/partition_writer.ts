@@ -17,7 +17,7 @@ import { limits } from "../base/limits.ts";
 import { BatchHeader } from "../protocol/records/batch.ts";
 import type { LogContext } from "./context.ts";
 import type { LogState } from "./log_state.ts";
-import { leaderEpochCheckpoint, markSyncFailed, partitionMetadata, unmarkSyncFailed } from "./partition_files.ts";
+import { leaderEpochCheckpoint, partitionMetadata } from "./partition_files.ts";
 import { ensureProducers } from "./producer_history.ts";
 import { encodeSnapshot } from "./producer_snapshot.ts";
 import { producerIdOf } from "./producer_state.ts";
@@ -148,7 +148,7 @@ export class PartitionWriter {
     const { state } = this;
     const last = this.queue[this.queue.length - 1];
     if (state.active.mustRollFor(bytes, lastOffset, timestamp, nowMs, state.config)) return this.startSegment(nowMs);
-    if (last && last.segment === state.active && last.bytes < limits.groupCommitBytesMax) return last;
+    if (last?.segment === state.active && last.bytes + bytes <= limits.groupCommitBytesMax) return last;
     return this.newGroup(state.active, undefined);
   }
 
@@ -346,7 +346,6 @@ export class PartitionWriter {
           reason,
         },
       );
-      if (syncFailed) markSyncFailed(context.disk, state.directory);
       this.fault = { reason, retryAtMs: 0, needsSync: syncFailed, repairing: false };
       this.repair();
     }
@@ -383,7 +382,6 @@ export class PartitionWriter {
     this.moveOn(segment).then(
       () => {
         this.fault = undefined;
-        unmarkSyncFailed(context.disk, state.directory);
         context.logger.warn("the partition accepts batches again, in a new segment", {
           partition: state.name,
           offset: state.logEndOffset,

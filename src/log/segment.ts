@@ -39,6 +39,8 @@ export class Segment {
   maxTimestampOffset: number;
   /** Largest record time of the first batch; unknown for a segment that was opened and not yet asked. */
   firstTimestamp: number | undefined;
+  /** Bytes of the batch that was accepted last; 0 when none was since the segment was opened. */
+  lastBatchBytes = 0;
   private bytesSinceIndexed = 0;
 
   constructor(files: FileCache, directory: string, baseOffset: number, found?: { size: number; createdMs: number }) {
@@ -100,6 +102,7 @@ export class Segment {
       this.bytesSinceIndexed = 0;
     }
     this.bytesSinceIndexed += bytes;
+    this.lastBatchBytes = bytes;
     this.size += bytes;
   }
 

@@ -8,6 +8,7 @@ import { ManualClock } from "../../src/base/clock.ts";
 import { KafkaError } from "../../src/base/kafka_error.ts";
 import { defaultLogConfig } from "../../src/log/log_config.ts";
 import { LogStore, type PartitionLog } from "../../src/log/log_store.ts";
+import { type Disk, DiskError } from "../../src/platform/disk.ts";
 import { SeededRandom } from "../../src/platform/sim/random.ts";
 import { SimDisk } from "../../src/platform/sim/sim_disk.ts";
 import { BatchHeader } from "../../src/protocol/records/batch.ts";
@@ -26,6 +27,34 @@ function must(holds: boolean, otherwise: string): void {
   if (!holds) throw new Error(otherwise);
 }
 
+/** The disk as one process has it: after `kill` every call of that process fails, while the disk itself goes on. */
+function processDisk(disk: SimDisk): { disk: Disk; kill(): void } {
+  let isDead = false;
+  const guarded = <T extends object>(target: T): T =>
+    new Proxy(target, {
+      get(of, name) {
+        const value = Reflect.get(of, name, of);
+        if (typeof value !== "function") return value;
+        return (...given: unknown[]) => {
+          if (isDead) throw new DiskError("EIO", "use", String(name), "the process was killed");
+          const result = value.apply(of, given);
+          if (name === "open") return guarded(result);
+          return result instanceof Promise ? result.then(ifAlive, ifAlive) : result;
+        };
+      },
+    });
+  const ifAlive = (error: unknown) => {
+    if (isDead) throw new DiskError("EIO", "use", "", "the process was killed");
+    if (error !== undefined) throw error;
+  };
+  return {
+    disk: guarded(disk),
+    kill() {
+      isDead = true;
+    },
+  };
+}
+
 class World {
   readonly random: SeededRandom;
   readonly clock = new ManualClock(baseTime);
@@ -37,6 +66,7 @@ class World {
   readonly starts = [0, 0];
   readonly config;
   store: LogStore;
+  private killProcess: () => void = () => undefined;
   private made = 0;
 
   constructor(seed: number) {
@@ -51,9 +81,13 @@ class World {
     this.store = this.open();
   }
 
+  /** A new process on the disk; the one before, if it lives, is killed. */
   open(): LogStore {
     const { clock, logger } = this;
-    return LogStore.open(this.disk, "/lake/log", { durability: "sync", clock, logger, schedule: queueMicrotask });
+    this.killProcess();
+    const { disk, kill } = processDisk(this.disk);
+    this.killProcess = kill;
+    return LogStore.open(disk, "/lake/log", { durability: "sync", clock, logger, schedule: queueMicrotask });
   }
 
   log(partition: number): PartitionLog {
@@ -109,11 +143,15 @@ class World {
         break;
       }
       case 3:
-        if (random.chance(0.3)) {
+        if (random.chance(0.4)) {
           await this.store.close().catch((error) => {
             if (this.disk.isPowerOff) throw error;
           });
           this.store = this.open();
+        } else {
+          this.store = this.open();
+          this.check();
+          this.learnSequences();
         }
         break;
       case 4:
@@ -138,15 +176,22 @@ class World {
         await this.step();
       } catch (error) {
         if (!(error instanceof KafkaError) && (error as Error).name !== "DiskError") throw error;
-        // A partition whose disk failed is used again once its pause is over, or by another process.
-        this.clock.advance(1_000);
-        await new Promise((resolve) => setImmediate(resolve));
-        if (this.disk.isPowerOff) break;
-        if ((error as Error).message.includes("start the node again")) this.store = this.open();
-        if ((error as KafkaError).errorName === "OUT_OF_ORDER_SEQUENCE_NUMBER") this.learnSequences();
+        await this.getOver(error);
       }
     }
     await new Promise((resolve) => setImmediate(resolve));
+  }
+
+  /** A partition whose disk failed is used again once its pause is over, or by another process. */
+  async getOver(error: unknown): Promise<void> {
+    this.clock.advance(1_000);
+    await new Promise((resolve) => setImmediate(resolve));
+    try {
+      if ((error as Error).message.includes("start the node again")) this.store = this.open();
+      if ((error as KafkaError).errorName === "OUT_OF_ORDER_SEQUENCE_NUMBER") this.learnSequences();
+    } catch (another) {
+      if (!this.disk.isPowerOff) throw another;
+    }
   }
 
   learnSequences(): void {
@@ -198,7 +243,11 @@ class World {
         must(Buffer.compare(kept!.bytes, sent.bytes) === 0, `offset ${sent.baseOffset} has other bytes`);
       }
       for (const [id, sent] of last) {
-        if (!log.producers().some((producer) => Number(producer.producerId) === id)) continue;
+        const known = log.producers().find((producer) => Number(producer.producerId) === id);
+        if (!known) continue;
+        // Of batches that retention removed only the last of each producer is remembered.
+        const isNewest = known.lastSequence === sent.producer!.sequence + sent.producer!.count - 1;
+        if (sent.lastOffset < log.logStartOffset && !isNewest) continue;
         const repeat = log.append(sent.bytes.slice());
         must(repeat.duplicate && repeat.baseOffset === sent.baseOffset, `a repeat of offset ${sent.baseOffset} is new`);
       }

@@ -70,6 +70,8 @@ export class SimFileNode {
     for (const sector of captured.sectors) {
       this.keepSector(sector, sectorBytes);
       this.dirty.delete(sector);
+      // Bytes that are written back take the size with them, also when an earlier failed sync has lost it.
+      this.keptSize = Math.max(this.keptSize, Math.min(this.seenSize, (sector + 1) * sectorBytes));
     }
     if (captured.withSize) {
       this.keptSize = this.seenSize;
