@@ -43,7 +43,7 @@ const refusals: Partial<Record<StatementKind, string>> = {
   use: "USE is not available: write schema.table",
 };
 
-/** Throws SqlError 0A000, with the position in the whole text, for what may not run. */
+/** Throws SqlError with the position in the whole text: 0A000 for what may not run, 42601 for what is no statement. */
 export function wayOf(statement: Statement): Way {
   const position = statement.offset + 1;
   if (statement.temporary)
@@ -59,6 +59,10 @@ export function wayOf(statement: Statement): Way {
   }
   const way = ways[statement.kind];
   if (way !== undefined) return way;
+  if (statement.kind === "other") {
+    const found = statement.words[0] ?? statement.text.slice(0, 1);
+    throw new SqlError("42601", `syntax error at or near "${found}": no statement begins so`, position);
+  }
   const word = statement.words[0]?.toUpperCase() ?? "this statement";
   throw new SqlError("0A000", refusals[statement.kind] ?? `${word} is not available`, position);
 }
