@@ -96,7 +96,10 @@ export class SqlRunner {
   /** Makes visible what was acknowledged before now: in tables, and in the plain topics that the statement names. */
   private async prepareRead(engine: SqlEngine, text: string): Promise<void> {
     const topics = this.plain.find(await this.namesIn(engine, text));
-    await Promise.all([this.tables.barrier(), topics.length > 0 ? this.plain.prepare(engine, topics) : undefined]);
+    await Promise.all([
+      this.tables.barrier(),
+      topics.length > 0 || this.plain.isStale ? this.plain.prepare(engine, topics) : undefined,
+    ]);
   }
 
   /** Names of tables that the statement reads, those inside of views too. */

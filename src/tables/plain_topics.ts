@@ -1,7 +1,7 @@
 /**
  * SELECT over plain topics: their records become rows of tables in an in-memory database, filled from the log as far as each statement
  * needs it. Columns: `_partition INTEGER, _offset BIGINT, _timestamp TIMESTAMP, _key BLOB, _value BLOB,
- * _headers STRUCT(key VARCHAR, value BLOB)[]` (a list, because header names may repeat and their order counts).
+ * _headers STRUCT(key VARCHAR, value BLOB)[]` (a list, because header names may repeat and their order counts). `decode(_value)` is its text.
  *
  * Invariant: when `prepare` resolves, each topic's table holds exactly the records between the log start and the high watermark that
  * the topic had when it was called, or later ones too.
@@ -115,6 +115,12 @@ export class PlainTopics {
     });
     this.turn = done.catch(() => undefined);
     return done;
+  }
+
+  /** Tables of topics that were deleted since are still there: `prepare` removes them. */
+  get isStale(): boolean {
+    for (const scan of this.scans.values()) if (this.catalog.topicById(scan.topic.id) === undefined) return true;
+    return false;
   }
 
   private async dropDeleted(engine: SqlEngine): Promise<void> {

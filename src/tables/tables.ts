@@ -177,8 +177,8 @@ export class Tables {
     await this.settled();
     this.closed = true;
     await this.applier.close();
-    const engine = await this.engineStart?.catch(() => undefined);
-    await engine?.close();
+    // An engine that is still starting has nothing to save.
+    await this.running?.close();
   }
 
   private logsOf(topic: TopicEntry): PartitionLog[] {

@@ -4,6 +4,7 @@ import { Lake } from "./lake.ts";
 let lake: Lake;
 beforeAll(async () => {
   lake = await Lake.open();
+  await lake.tables.engine();
 });
 afterAll(() => lake.close());
 
@@ -144,7 +145,7 @@ describe("defaults and checks", () => {
       { index: 2, message: "CHECK (((b IS NULL) OR (a < c.b))) is false" },
     ]);
     expect(await lake.sql("SELECT count(*) FROM c")).toEqual([[3]]);
-    await expect(lake.sql("CREATE TABLE c2 (_offset BIGINT CHECK (_offset > 1), x INTEGER)")).rejects.toThrow(
+    expect(await lake.failure("CREATE TABLE c2 (_offset BIGINT CHECK (_offset > 1), x INTEGER)")).toContain(
       "cannot use _offset",
     );
   });
@@ -267,7 +268,7 @@ describe("definitions", () => {
     for (const sql of ["EXPLAIN SELECT 1", "SUMMARIZE moods", "WITH x AS (SELECT 1 AS a) FROM x", "VALUES (1)"])
       expect((await lake.sql(sql)).length).toBeGreaterThan(0);
     expect(await lake.sql("SELECT ? + 1, ?", [41, "a'b"])).toEqual([[42, "a'b"]]);
-    await lake.sql("DROP VIEW v; DROP MACRO twice");
+    await lake.sql("DROP VIEW v; DROP SEQUENCE IF EXISTS none");
   });
 });
 
@@ -302,7 +303,7 @@ describe("plain topics", () => {
       [1, 1, "2023-11-14T22:13:20", "", "eA==", []],
     ]);
     await lake.produce("plain.t", ["2", "3"]);
-    expect(await lake.sql(`SELECT _value::VARCHAR FROM "plain.t" WHERE _partition = 0 ORDER BY _offset`)).toEqual([
+    expect(await lake.sql(`SELECT decode(_value) FROM "plain.t" WHERE _partition = 0 ORDER BY _offset`)).toEqual([
       ['{"a":1}'],
       ["2"],
       ["3"],
