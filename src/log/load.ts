@@ -31,7 +31,8 @@ export function loadPartition(context: LogContext, state: LogState, hints: LoadH
   const names = state.exists ? disk.list(state.directory) : [];
   for (const name of names) if (name.endsWith(".tmp")) disk.remove(`${state.directory}/${name}`);
   const bases = dropDeadSegments(context, state, listSegments(names), startOffset);
-  const scanned: Segment[] = [];
+  /** Segments that were checked, with the position up to which the checkpoint vouches for them. */
+  const scanned = new Map<Segment, number>();
   bases.forEach((base, index) => {
     const stat = disk.stat(`${state.directory}/${segmentName(base)}.log`)!;
     const segment = new Segment(context.files, state.directory, base, { size: stat.size, createdMs: stat.modifiedMs });
@@ -43,7 +44,7 @@ export function loadPartition(context: LogContext, state: LogState, hints: LoadH
       return;
     }
     const hint = vouched?.segmentBase === base ? vouched : undefined;
-    if (recoverSegment(context, state, segment, stat.size, hint, nextBase)) scanned.push(segment);
+    if (recoverSegment(context, state, segment, stat.size, hint, nextBase)) scanned.set(segment, hint?.position ?? 0);
   });
   makeDurable(context, state, scanned);
   const end = Math.max(state.logEndOffset, vouched?.endOffset ?? 0, startOffset);
@@ -68,11 +69,11 @@ export function loadPartition(context: LogContext, state: LogState, hints: LoadH
  * the system takes bytes that a failed sync lost for written, and would call the next sync a success. So what the last
  * group commit may have held is written again before it is synced. Nobody may read it earlier.
  */
-function makeDurable(context: LogContext, state: LogState, scanned: readonly Segment[]): void {
-  if (scanned.length === 0) return;
-  for (const segment of scanned) {
+function makeDurable(context: LogContext, state: LogState, scanned: ReadonlyMap<Segment, number>): void {
+  if (scanned.size === 0) return;
+  for (const [segment, vouchedBytes] of scanned) {
     const file = context.files.use(segment.logPath);
-    if (segment === state.active) writeAgain(file, segment);
+    if (segment === state.active) writeAgain(file, segment, vouchedBytes);
     file.syncNow();
   }
   if (state.topicId && readTopicId(context.disk, state.directory) !== state.topicId)
@@ -80,9 +81,9 @@ function makeDurable(context: LogContext, state: LogState, scanned: readonly Seg
   context.disk.syncDirectory(state.directory);
 }
 
-function writeAgain(file: DiskFile, segment: Segment): void {
-  const start = Math.max(0, segment.size - Math.max(limits.groupCommitBytesMax, segment.lastBatchBytes));
-  const piece = new Uint8Array(Math.min(1024 * 1024, segment.size - start));
+function writeAgain(file: DiskFile, segment: Segment, vouchedBytes: number): void {
+  const start = Math.max(vouchedBytes, segment.size - Math.max(limits.groupCommitBytesMax, segment.lastBatchBytes));
+  const piece = new Uint8Array(Math.max(0, Math.min(1024 * 1024, segment.size - start)));
   for (let position = start; position < segment.size; position += piece.length) {
     const part = piece.subarray(0, Math.min(piece.length, segment.size - position));
     file.read(part, position);
