@@ -170,7 +170,7 @@ class World {
 
   /** Works until the power is cut. */
   async work(): Promise<void> {
-    this.disk.cutPowerAfter(1 + this.random.below(120));
+    this.disk.cutPowerAfter(1 + this.random.below(90));
     while (!this.disk.isPowerOff) {
       try {
         await this.step();
@@ -269,7 +269,7 @@ class World {
 
 async function run(seed: number): Promise<void> {
   const world = new World(seed);
-  for (let round = 0; round < 3; round++) {
+  for (let round = 0; round < 2; round++) {
     await world.work();
     world.disk.restart();
     // A start may meet a power cut of its own.
