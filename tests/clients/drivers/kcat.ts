@@ -22,7 +22,7 @@ const run = promisify(execFile);
 /** Numbers of librdkafka's texts for the broker errors that the scenarios provoke. */
 const errorCodes: [text: string, code: number][] = [
   ["Message size too large", 10],
-  ["record has failed the validation", 87],
+  ["failed to validate record", 87],
   ["Unknown topic or partition", 3],
 ];
 

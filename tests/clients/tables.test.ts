@@ -1,0 +1,37 @@
+/** Every client with topics that are tables: rows in, SQL out, the table's log followed. */
+import { afterAll, beforeAll, describe, test } from "bun:test";
+import { chosenClients, missing } from "./clients.ts";
+import { limiter } from "./limiter.ts";
+import { Stage } from "./scenario.ts";
+import { tableScenarios } from "./scenarios/tables.ts";
+import { startRowlog } from "./target.ts";
+
+type Started = Awaited<ReturnType<typeof startRowlog>>;
+let target: Started;
+const atOnce = limiter(4);
+
+beforeAll(async () => {
+  target = await startRowlog();
+});
+
+afterAll(async () => {
+  await target?.stop();
+});
+
+for (const client of chosenClients()) {
+  const why = missing(client);
+  describe(client.name, () => {
+    for (const scenario of tableScenarios) {
+      const perform = () =>
+        atOnce(async () => {
+          const stage = new Stage(client, target, scenario.name);
+          try {
+            await scenario.run(stage);
+          } finally {
+            await stage.end();
+          }
+        });
+      (why === undefined ? test.concurrent : test.skip)(scenario.name, perform, 600_000);
+    }
+  });
+}
