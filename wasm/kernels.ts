@@ -9,6 +9,7 @@ import { walk } from "./walk";
 
 export { crc32c } from "./crc32c";
 export { jsonRows } from "./json_rows";
+export { replaceValues } from "./replace";
 export { lz4Bound, lz4Decode } from "./lz4_decode";
 export { lz4Encode } from "./lz4_encode";
 export { snappyBound, snappyDecode, snappyEncode } from "./snappy";

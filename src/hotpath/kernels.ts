@@ -38,6 +38,7 @@ interface KernelExports {
     rewritten: number,
     rewrittenEnds: number,
   ): number;
+  replaceValues(plain: number, records: number, count: number, spans: number, values: number, target: number): number;
   walk(
     from: number,
     length: number,

@@ -1,8 +1,9 @@
 import { describe, expect, test } from "bun:test";
 import { type Codec, codecNames } from "../../src/hotpath/codecs.ts";
+import { replaceValuesTwin } from "../../src/hotpath/twins/replace_values.ts";
 import { BatchHeader } from "../../src/protocol/records/batch.ts";
 import { decodeBatch, decodeBatches } from "../../src/protocol/records/decode.ts";
-import { encodeBatch, type RecordToEncode, recompress } from "../../src/protocol/records/encode.ts";
+import { encodeBatch, type RecordToEncode, recompress, withValues } from "../../src/protocol/records/encode.ts";
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 const empty = new Uint8Array(0);
@@ -53,6 +54,24 @@ describe("encode and decode", () => {
     let changed = batch;
     for (const codec of [3, 2, 4, 1, 0] as Codec[]) changed = recompress(changed, codec);
     expect(changed).toEqual(batch);
+  });
+
+  test("other values for some records leave all else as it is", () => {
+    for (const codec of [0, 3] as Codec[]) {
+      const view = decodeBatch(encodeBatch(records, { codec, producerId: 9n, producerEpoch: 1, baseSequence: 70 }));
+      const values = bytes(`new value of one, ${"long ".repeat(9000)}`);
+      const spans = new Int32Array(records.length * 2).fill(-1);
+      spans.set([0, 9], 2 * 4);
+      spans.set([3, 3], 2 * 5);
+      spans.set([0, values.length], 2 * 20);
+      const expected = records.map((record, i) => {
+        return spans[i * 2]! < 0 ? record : { ...record, value: values.subarray(spans[i * 2]!, spans[i * 2 + 1]!) };
+      });
+      const changed = withValues(view, spans, values, codec);
+      expect(changed).toEqual(encodeBatch(expected, { codec, producerId: 9n, producerEpoch: 1, baseSequence: 70 }));
+      const twin = replaceValuesTwin(view.plain, view.fields, view.count, spans, values);
+      expect(Buffer.compare(twin, decodeBatch(changed).plain)).toBe(0);
+    }
   });
 
   test("gaps and an emptied batch keep their span of offsets", () => {

@@ -2,6 +2,7 @@
  * Records to a record batch (magic 2), and batches to other codecs.
  */
 import { type Codec, compress } from "../../hotpath/codecs.ts";
+import { replaceValues } from "../../hotpath/replace_values.ts";
 import { varintSize, varlongSize, writeVarint, writeVarlong } from "../../hotpath/varint.ts";
 import {
   BatchHeader,
@@ -11,7 +12,7 @@ import {
   writeInt32,
   writeInt64,
 } from "./batch.ts";
-import { plainRecords } from "./decode.ts";
+import { plainRecords, type RecordBatchView } from "./decode.ts";
 
 export interface HeaderToEncode {
   key: string | Uint8Array;
@@ -167,9 +168,28 @@ function writePart(into: Uint8Array, position: number, part: Uint8Array | null):
  */
 export function recompress(batch: Uint8Array, codec: Codec, level?: number, plain?: Uint8Array): Uint8Array {
   const header = new BatchHeader(batch);
-  if (header.codecId === codec) return batch;
-  const records = plain ?? plainRecords(header);
-  const changed = withRecords(batch, compress(codec, records, level));
+  return header.codecId === codec ? batch : withPlainRecords(batch, plain ?? plainRecords(header), codec, level);
+}
+
+/**
+ * The batch with other values for some of its records, and the same keys, headers, times and producer. `spans` has two numbers a
+ * record: where its new value begins and ends in `values`, or -1 where it keeps its own.
+ */
+export function withValues(
+  view: RecordBatchView,
+  spans: Int32Array,
+  values: Uint8Array,
+  codec: Codec,
+  level?: number,
+): Uint8Array {
+  const { header } = view;
+  const batch = header.bytes.subarray(header.start, header.start + header.sizeBytes);
+  return withPlainRecords(batch, replaceValues(view.plain, view.fields, view.count, spans, values), codec, level);
+}
+
+/** A new batch with the header of `batch` and these records. */
+function withPlainRecords(batch: Uint8Array, plain: Uint8Array, codec: Codec, level?: number): Uint8Array {
+  const changed = withRecords(batch, compress(codec, plain, level));
   writeInt32(changed, 8, changed.length - logOverheadBytes);
   changed[22] = (changed[22]! & ~7) | codec;
   new BatchHeader(changed).renewCrc();
