@@ -53,6 +53,8 @@ export const limits = {
   groupCommitBytesMax: 32 * 1024 * 1024,
   /** Idempotent producers remembered per partition; past it the longest unused one is forgotten. */
   producersPerPartitionMax: 20_000,
+  /** Space that is kept for the writes of deletions on a full disk, in bytes (at most a two-hundredth of the file system). */
+  ballastBytes: 1024 * 1024,
   /** Free space in bytes below which produces are refused (at most a twentieth of the file system). */
   diskReserveBytes: 64 * 1024 * 1024,
   /** Bytes behind a bad batch that a recovery searches for good ones, to tell a torn end from damage. */
@@ -82,6 +84,8 @@ export const limits = {
   applierRetryMsMax: 5_000,
   /** Records of plain topics that are held in memory for SELECT, in bytes; the least recently asked for make room. */
   scanBytesMax: 512 * 1024 * 1024,
+  /** Time between two syncs of what the applier put into DuckDB, in milliseconds; until then retention keeps the log. */
+  applierSyncMs: 10_000,
   /** Depth of nesting of one JSON value. */
   jsonDepthMax: 500,
   /** Largest body of one HTTP request, in bytes. */
@@ -96,4 +100,12 @@ export const limits = {
   metricsPartitionsMax: 20_000,
   /** Largest answer frame that our own Kafka client takes, in bytes. */
   clientFrameBytesMax: 256 * 1024 * 1024,
+  /** DuckDB's write-ahead log past which it is folded into the database as soon as no statement runs, in bytes. */
+  sqlLogBytesIdleMax: 32 * 1024 * 1024,
+  /** DuckDB's write-ahead log past which new statements wait until the running ones end and it is folded, in bytes. */
+  sqlLogBytesMax: 512 * 1024 * 1024,
+  /** Statements under way at once; more wait. */
+  sqlStatementsMax: 64,
+  /** Text of the rows that a statement's whole answer may have where it is not streamed, in characters. */
+  sqlCollectedCharsMax: 256 * 1024 * 1024,
 } as const;

