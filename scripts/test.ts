@@ -26,7 +26,7 @@ const external: Readonly<Record<string, readonly string[]>> = {
   clients: [],
   tools: ["jars", "tools"],
   suites: ["suites"],
-  kill: [],
+  kill: ["python"],
 };
 const notTests = ["vectors", ...Object.keys(external)];
 
@@ -85,7 +85,6 @@ function prepare(options: Options): string[] {
   const chosen = clients.filter((client) => options.clients.length === 0 || options.clients.includes(client.name));
   const wanted = new Set<string>();
   for (const lane of options.lanes) for (const name of external[lane] ?? []) wanted.add(name);
-  // The kill lane drives a client too; those of npm are always there.
   if (options.lanes.includes("clients"))
     for (const client of chosen) for (const name of client.components) wanted.add(name);
   const failures = installMissing([...wanted], (line) => console.error(line));

@@ -54,6 +54,8 @@ export interface NodeOptions {
 export class RowlogNode {
   readonly http: string;
   readonly bootstrap: string;
+  /** Nodes between their start and their being ready, by folder. */
+  static readonly #starting = new Map<string, ChildProcess>();
   readonly #child: ChildProcess;
   readonly #log: string;
   readonly ended: Promise<number | null>;
@@ -76,8 +78,21 @@ export class RowlogNode {
     const child = spawn(program as string, parameters, { stdio: ["ignore", file, file] });
     closeSync(file);
     const node = new RowlogNode(child, options, log);
-    await node.#ready();
+    RowlogNode.#starting.set(options.directory, child);
+    try {
+      await node.#ready();
+    } finally {
+      RowlogNode.#starting.delete(options.directory);
+    }
     return node;
+  }
+
+  /** Kills the node of that folder which is about to start; its `start` rejects. */
+  static async killStarting({ directory }: NodeOptions): Promise<void> {
+    const child = RowlogNode.#starting.get(directory);
+    if (child === undefined || child.exitCode !== null) return;
+    child.kill("SIGKILL");
+    await new Promise((ended) => child.once("exit", ended));
   }
 
   get pid(): number | undefined {
@@ -86,7 +101,8 @@ export class RowlogNode {
 
   async #ready(): Promise<void> {
     for (let waited = 0; waited < 60_000; waited += 50) {
-      if (this.#child.exitCode !== null) throw new Error(`the node ended at start:\n${this.logTail()}`);
+      if (this.#child.exitCode !== null || this.#child.signalCode !== null)
+        throw new Error(`the node ended at start:\n${this.logTail()}`);
       try {
         if ((await fetch(`${this.http}/readyz`)).ok) return;
       } catch {
