@@ -59,6 +59,8 @@ export function processIo(): Io {
       const interrupt = () => {
         if (interrupted.signal.aborted) process.exit(130);
         interrupted.abort();
+        // A command that hangs in a connection does not hold the person up.
+        setTimeout(() => process.exit(130), 3_000).unref();
       };
       process.on("SIGINT", interrupt);
       process.on("SIGTERM", interrupt);

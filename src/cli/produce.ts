@@ -80,6 +80,7 @@ class ProduceSession {
     this.#left = flags.count === undefined ? Number.POSITIVE_INFINITY : parseCount(flags.count, "-c");
     this.#toRecord = recordMaker(flags);
     this.#report = reporter(flags, topic, io);
+    io.signal.addEventListener("abort", () => this.#wake?.());
     this.#progress = new Progress(io, flags.progress !== false && !flags.quiet && !io.inIsTerminal);
     this.#producer = new Producer(client, {
       acks: parseAcks(flags.acks ?? given.get("acks") ?? "all"),

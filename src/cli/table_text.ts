@@ -3,6 +3,7 @@
  * Cells come as JSON texts (see http/row_text.ts), so numbers keep their digits in every mode.
  */
 import { cellText, csvField, uniqueNames } from "../http/row_text.ts";
+import { displayWidth, padStart, TableLayout } from "./table_layout.ts";
 
 export const outputModes = [
   "table",
@@ -62,7 +63,9 @@ export class RowPrinter {
   readonly #columns: readonly TextColumn[];
   readonly #options: TextOptions;
   readonly #keys: string[];
-  readonly #kept: string[][] = [];
+  /** Rows of a table mode until the widths are known. */
+  #kept: string[][] = [];
+  #layout: TableLayout | undefined;
   #count = 0;
 
   constructor(columns: readonly TextColumn[], options: TextOptions) {
@@ -118,8 +121,7 @@ export class RowPrinter {
       case "trash":
         return "";
       default:
-        this.#kept.push(cells);
-        return "";
+        return this.#tableRow(cells);
     }
   }
 
@@ -131,11 +133,9 @@ export class RowPrinter {
       case "table":
       case "duckbox":
       case "box":
-        return this.#box();
       case "column":
-        return this.#column();
       case "markdown":
-        return this.#markdown();
+        return this.#endOfTable();
       default:
         return "";
     }
@@ -170,63 +170,40 @@ export class RowPrinter {
     return `${first ? "" : "\n"}${lines.join("")}`;
   }
 
-  #widths(texts: string[][], least: number): number[] {
-    return this.#columns.map(({ name }, i) =>
-      Math.max(least, displayWidth(name), ...texts.map((row) => displayWidth(row[i] ?? ""))),
-    );
+  /** Keeps the first rows to see how wide the columns are, then prints as rows come: memory stays bounded. */
+  #tableRow(cells: string[]): string {
+    if (this.#layout) return this.#layout.line(this.#texts(cells));
+    this.#kept.push(cells);
+    return this.#kept.length < rowsForWidths ? "" : this.#begunTable();
   }
 
-  #texts(): string[][] {
-    return this.#kept.map((cells) => cells.map((cell) => visible(this.#plain(cell))));
+  #endOfTable(): string {
+    const rest = this.#layout ? "" : this.#begunTable();
+    return rest + (this.#layout?.foot() ?? "");
   }
 
-  #alignRight(column: number): boolean {
-    const type = this.#columns[column]?.type;
-    if (type !== undefined) return /^(U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|FLOAT|DOUBLE|DECIMAL.*)$/.test(type);
-    return this.#kept.every((cells) => /^(-?[\d.]|null)/.test(cells[column] ?? "null")) && this.#kept.length > 0;
-  }
-
-  #box(): string {
+  #begunTable(): string {
     if (this.#columns.length === 0) return "";
-    const texts = this.#texts();
-    const widths = fit(this.#widths(texts, 1), this.#options.width);
-    const rule = (left: string, middle: string, right: string) =>
-      `${left}${widths.map((width) => "─".repeat(width + 2)).join(middle)}${right}\n`;
-    const line = (cells: string[]) =>
-      `│ ${cells.map((cell, i) => this.#pad(cut(cell, widths[i] as number), i, widths[i] as number)).join(" │ ")} │\n`;
-    const head = this.#options.header ? `${line(this.#columns.map(({ name }) => name))}${rule("├", "┼", "┤")}` : "";
-    return `${rule("┌", "┬", "┐")}${head}${texts.map(line).join("")}${rule("└", "┴", "┘")}`;
+    const texts = this.#kept.map((cells) => this.#texts(cells));
+    const right = this.#columns.map(({ type }, i) => isNumeric(type, this.#kept, i));
+    this.#kept = [];
+    const names = this.#columns.map(({ name }) => name);
+    const layout = new TableLayout(this.#options, names, texts, right);
+    this.#layout = layout;
+    return `${layout.head()}${texts.map((row) => layout.line(row)).join("")}`;
   }
 
-  #column(): string {
-    const texts = this.#texts();
-    const widths = this.#widths(texts, 1);
-    const line = (cells: string[]) =>
-      `${cells
-        .map((cell, i) => this.#pad(cell, i, widths[i] as number))
-        .join("  ")
-        .trimEnd()}\n`;
-    const head = this.#options.header ? line(this.#columns.map(({ name }) => name)) : "";
-    return `${head}${texts.map(line).join("")}`;
+  #texts(cells: string[]): string[] {
+    return cells.map((cell) => visible(this.#plain(cell)));
   }
+}
 
-  #markdown(): string {
-    if (this.#columns.length === 0) return "";
-    const escaped = (text: string) => text.replaceAll("|", "\\|");
-    const texts = this.#texts().map((row) => row.map(escaped));
-    const names = this.#columns.map(({ name }) => escaped(name));
-    const widths = this.#columns.map((_column, i) =>
-      Math.max(3, displayWidth(names[i] as string), ...texts.map((row) => displayWidth(row[i] as string))),
-    );
-    const line = (cells: string[]) =>
-      `| ${cells.map((cell, i) => this.#pad(cell, i, widths[i] as number)).join(" | ")} |\n`;
-    const rule = `|${widths.map((width, i) => (this.#alignRight(i) ? `${"-".repeat(width + 1)}:` : "-".repeat(width + 2))).join("|")}|\n`;
-    return `${line(names)}${rule}${texts.map(line).join("")}`;
-  }
+/** Rows that decide how wide the columns of a table are; cells of later rows are cut to fit. */
+const rowsForWidths = 10_000;
 
-  #pad(text: string, column: number, width: number): string {
-    return this.#alignRight(column) ? padStart(text, width) : padEnd(text, width);
-  }
+function isNumeric(type: string | undefined, rows: readonly string[][], column: number): boolean {
+  if (type !== undefined) return /^(U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|FLOAT|DOUBLE|DECIMAL.*)$/.test(type);
+  return rows.length > 0 && rows.every((cells) => /^(-?[\d.]|null)/.test(cells[column] ?? "null"));
 }
 
 /** All at once: for small lists such as topics and groups. Values are plain JavaScript values. */
@@ -239,29 +216,6 @@ export function printRows(columns: TextColumn[], rows: unknown[][], options: Tex
   );
 }
 
-/** Narrows the widest columns until the table fits; no column below 8. */
-function fit(widths: number[], total: number): number[] {
-  if (total <= 0) return widths;
-  const fitted = [...widths];
-  const used = () => fitted.reduce((sum, width) => sum + width + 3, 1);
-  while (used() > total) {
-    const widest = fitted.indexOf(Math.max(...fitted));
-    if ((fitted[widest] as number) <= 8) break;
-    fitted[widest] = Math.max(8, (fitted[widest] as number) - (used() - total));
-  }
-  return fitted;
-}
-
-function cut(text: string, width: number): string {
-  if (displayWidth(text) <= width) return text;
-  let kept = "";
-  for (const symbol of text) {
-    if (displayWidth(kept + symbol) > width - 1) break;
-    kept += symbol;
-  }
-  return `${kept}…`;
-}
-
 /** Control characters would break the lines of a table. */
 function visible(text: string): string {
   return text
@@ -269,41 +223,6 @@ function visible(text: string): string {
     .replaceAll("\r", "\\r")
     .replaceAll("\t", "\\t")
     .replaceAll(/[\u0000-\u001f\u007f]/g, "\ufffd");
-}
-
-/** Columns on a terminal: wide (East Asian, emoji) count two, combining marks none. */
-export function displayWidth(text: string): number {
-  if (/^[\u0020-\u007e]*$/.test(text)) return text.length;
-  let width = 0;
-  for (const symbol of text) {
-    const code = symbol.codePointAt(0) as number;
-    if (/\p{M}/u.test(symbol) || code === 0x200d || (code >= 0xfe00 && code <= 0xfe0f)) continue;
-    width += isWide(code) ? 2 : 1;
-  }
-  return width;
-}
-
-function isWide(code: number): boolean {
-  return (
-    code >= 0x1100 &&
-    (code <= 0x115f ||
-      (code >= 0x2e80 && code <= 0xa4cf && code !== 0x303f) ||
-      (code >= 0xac00 && code <= 0xd7a3) ||
-      (code >= 0xf900 && code <= 0xfaff) ||
-      (code >= 0xfe30 && code <= 0xfe6f) ||
-      (code >= 0xff00 && code <= 0xff60) ||
-      (code >= 0xffe0 && code <= 0xffe6) ||
-      (code >= 0x1f300 && code <= 0x1faff) ||
-      (code >= 0x20000 && code <= 0x3fffd))
-  );
-}
-
-function padEnd(text: string, width: number): string {
-  return text + " ".repeat(Math.max(0, width - displayWidth(text)));
-}
-
-function padStart(text: string, width: number): string {
-  return " ".repeat(Math.max(0, width - displayWidth(text))) + text;
 }
 
 function escapeHtml(text: string): string {

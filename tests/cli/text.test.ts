@@ -19,7 +19,8 @@ import {
 import { failureText } from "../../src/cli/sql.ts";
 import { SqlFailure } from "../../src/cli/sql_client.ts";
 import { isBlank, splitStatements } from "../../src/cli/sql_text.ts";
-import { defaultTextOptions, displayWidth, type OutputMode, RowPrinter } from "../../src/cli/table_text.ts";
+import { displayWidth } from "../../src/cli/table_layout.ts";
+import { defaultTextOptions, type OutputMode, RowPrinter } from "../../src/cli/table_text.ts";
 import { rangeAssignment } from "../../src/client/group_member.ts";
 import { murmur2, partitionOfKey } from "../../src/client/partitioner.ts";
 
@@ -253,6 +254,24 @@ describe("tables", () => {
     for (const line of lines) expect(displayWidth(line)).toBe(30);
     expect(displayWidth("日本é🙂")).toBe(7);
   });
+});
+
+test("a table of very many rows prints as it goes", () => {
+  const printer = new RowPrinter([{ name: "n", type: "BIGINT" }], { ...defaultTextOptions });
+  let text = printer.begin();
+  let longest = 0;
+  for (let i = 0; i < 150_000; i++) {
+    const part = printer.row([String(i)]);
+    longest = Math.max(longest, part.length);
+    text += part;
+  }
+  text += printer.end();
+  const lines = text.trimEnd().split("\n");
+  expect(lines).toHaveLength(150_000 + 4);
+  expect(lines.slice(0, 4)).toEqual(["┌──────┐", "│    n │", "├──────┤", "│    0 │"]);
+  expect(lines.at(-2)).toBe("│ 149999 │");
+  expect(lines.at(-1)).toBe("└──────┘");
+  expect(longest).toBeLessThan(200_000);
 });
 
 test("the progress bar", () => {
