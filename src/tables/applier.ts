@@ -162,13 +162,15 @@ export class Applier {
     return states === undefined ? Number.POSITIVE_INFINITY : (states[partition]?.durable ?? 0);
   }
 
-  /** What was applied so far; call `durable` of the result once DuckDB has it on disk. */
-  mark(): { durable(): void } {
+  /** What was applied since it was last made durable, if anything; call `durable` of it once DuckDB has that on disk. */
+  mark(): { durable(): void } | undefined {
     const marked: [PartitionState, number][] = [];
-    for (const states of this.partitions.values()) for (const state of states) marked.push([state, state.next]);
+    for (const states of this.partitions.values())
+      for (const state of states) if (state.next > state.durable) marked.push([state, state.next]);
+    if (marked.length === 0) return undefined;
     return {
       durable: () => {
-        for (const [state, next] of marked) state.durable = Math.max(state.durable, next);
+        for (const [state, next] of marked) if (state.next >= next) state.durable = Math.max(state.durable, next);
       },
     };
   }

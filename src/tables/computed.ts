@@ -4,6 +4,7 @@
  * The values that DuckDB computes become JSON by the one rule of rows, and are then read as if they had been produced: there is one way
  * into a table, and what is logged is what is stored.
  */
+import { KafkaError } from "../base/kafka_error.ts";
 import { SqlError } from "../base/sql_error.ts";
 import type { RecordBatchView } from "../protocol/records/decode.ts";
 import type { RecordFault } from "../protocol/records/record_errors.ts";
@@ -22,6 +23,27 @@ let staging: Promise<unknown> = Promise.resolve();
 
 /** Throws RecordErrors when a row fails a CHECK. `decoded` lacks the computed defaults. */
 export async function ingestThroughEngine(
+  engine: SqlEngine,
+  table: Table,
+  partition: number,
+  view: RecordBatchView,
+  decoded: DecodedBatch,
+): Promise<DecodedBatch> {
+  try {
+    return await askEngine(engine, table, partition, view, decoded);
+  } catch (error) {
+    if (!(error instanceof SqlError)) throw error;
+    // The engine's own trouble passes: clients try again. Else it is the expression's, which no retry will help.
+    if (isEngineTrouble(error)) throw new KafkaError("KAFKA_STORAGE_ERROR", error.message);
+    throw new KafkaError("INVALID_RECORD", `table "${table.topic.name}" refuses the batch: ${error.message}`);
+  }
+}
+
+function isEngineTrouble({ sqlstate }: SqlError): boolean {
+  return /^(53|57|58|XX)/.test(sqlstate);
+}
+
+async function askEngine(
   engine: SqlEngine,
   table: Table,
   partition: number,
@@ -91,7 +113,7 @@ async function findFaults(engine: SqlEngine, table: Table, rows: string, count: 
     for (const [row, ...results] of failed.values())
       faults.push({ index: row as number, message: `CHECK (${checks[results.indexOf(true)]}) is false` });
   } catch (error) {
-    if (!(error instanceof SqlError) || /^(5|XX)/.test(error.sqlstate)) throw error;
+    if (!(error instanceof SqlError) || isEngineTrouble(error)) throw error;
     // A CHECK that fails with an error refuses the row that makes it: which one, only trying tells.
     for (let row = 0; row < count; row++) {
       const fault = await tryRow(engine, checks, rows, row);

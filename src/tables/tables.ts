@@ -4,7 +4,8 @@
  * Invariant: the catalog is the truth. A table exists from the moment when its event is durable; DuckDB's table is made before that and
  * removed after, so what DuckDB has too much or too little after a crash is put right at the next start.
  */
-import type { Clock } from "../base/clock.ts";
+import type { Clock, Timer } from "../base/clock.ts";
+import { limits } from "../base/limits.ts";
 import type { Logger } from "../base/log.ts";
 import { SqlError } from "../base/sql_error.ts";
 import type { Catalog, CatalogChange, TopicEntry } from "../catalog/catalog.ts";
@@ -47,11 +48,14 @@ export class Tables {
   private readonly applier: Applier;
   private engineStart: Promise<SqlEngine> | undefined;
   private running: SqlEngine | undefined;
+  /** The applier has the tables; later ones are handed to it one by one. */
+  private isApplying = false;
   /** DuckDB's tables are changed one at a time, in the catalog's order. */
   private changes: Promise<unknown> = Promise.resolve();
   /** Deleted tables, by their topic's id, whose rows are being removed. */
   private readonly forgetting = new Map<string, Promise<void>>();
   private readonly stopListening: () => void;
+  private syncTimer: Timer | undefined;
   private closed = false;
 
   constructor(options: TablesOptions) {
@@ -108,7 +112,9 @@ export class Tables {
         this.logsOf(table.topic),
         (partition) => cursors.get(`${table.topic.id} ${partition}`) ?? 0,
       );
+    this.isApplying = true;
     this.applier.start();
+    this.syncLater();
     return engine;
   }
 
@@ -151,15 +157,25 @@ export class Tables {
   retainFrom(topic: string, partition: number): number {
     const table = this.tables.get(topic);
     if (table === undefined) return Number.POSITIVE_INFINITY;
-    return this.running === undefined ? 0 : this.applier.retainFrom(topic, partition);
+    return this.isApplying ? this.applier.retainFrom(topic, partition) : 0;
   }
 
   /** Makes what was applied durable, so that retention may go on. */
   async sync(): Promise<void> {
     if (this.running === undefined) return;
     const mark = this.applier.mark();
+    if (mark === undefined) return;
     await this.running.sync();
     mark.durable();
+  }
+
+  /** Retention waits for what is applied and synced, so that happens now and then. */
+  private syncLater(): void {
+    this.syncTimer = this.options.clock.setTimer(limits.applierSyncMs, () => {
+      this.sync()
+        .catch((error: Error) => this.options.logger.warn("DuckDB's tables were not synced", { reason: error.message }))
+        .finally(() => this.closed || this.syncLater());
+    });
   }
 
   /** Runs a change of DuckDB's tables after all earlier ones. */
@@ -173,6 +189,7 @@ export class Tables {
   async close(): Promise<void> {
     if (this.closed) return;
     this.stopListening();
+    this.syncTimer?.cancel();
     await this.changes;
     await this.settled();
     this.closed = true;
@@ -191,7 +208,7 @@ export class Tables {
     if (change.kind === "created") {
       const table = newTable(topic);
       this.tables.set(topic.name, table);
-      if (this.running !== undefined) this.applier.add(table, this.logsOf(topic), () => 0);
+      if (this.isApplying) this.applier.add(table, this.logsOf(topic), () => 0);
     } else if (change.kind === "deleted") {
       const table = this.tables.get(topic.name);
       this.tables.delete(topic.name);
@@ -199,7 +216,7 @@ export class Tables {
     } else {
       const table = newTable(topic);
       this.tables.set(topic.name, table);
-      if (change.kind === "extended" && this.running !== undefined) this.applier.extend(table, this.logsOf(topic));
+      if (change.kind === "extended" && this.isApplying) this.applier.extend(table, this.logsOf(topic));
     }
   }
 
