@@ -258,11 +258,17 @@ export class LogStore {
   private async shutDown(): Promise<void> {
     for (const timer of this.timers) timer.cancel();
     await this.exclusively(async () => {
-      const { disk, directory, files, starts } = this.context;
+      const { disk, directory, files, starts, logger } = this.context;
       for (const log of this.partitions()) log.refuseAppends();
       await Promise.all([...this.partitions()].map((log) => log.idle()));
-      await starts.settled();
-      writeCleanStop(disk, directory, await this.gather(true));
+      try {
+        await starts.settled();
+        writeCleanStop(disk, directory, await this.gather(true));
+      } catch (error) {
+        logger.error("could not write the mark of a clean stop; the next start will check the logs", {
+          reason: (error as Error).message,
+        });
+      }
       files.closeAll();
     });
   }
