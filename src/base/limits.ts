@@ -7,8 +7,8 @@ export const limits = {
   requestFrameBytesMax: 104_857_600,
   /** Array elements and tagged fields in one frame, all arrays together. */
   frameElementsMax: 2_000_000,
-  /** Unsent answer bytes per connection past which its requests are no longer read. */
-  connectionUnsentBytesMax: 64 * 1024 * 1024,
+  /** Unsent answer bytes per connection past which its requests are neither read nor started. */
+  connectionUnsentBytesMax: 8 * 1024 * 1024,
   /** Requests of one connection that may wait for their answers at once. */
   connectionInFlightMax: 1_000,
   /** Milliseconds without a request after which an idle connection is closed (Kafka's connections.max.idle.ms). */

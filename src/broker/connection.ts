@@ -107,6 +107,7 @@ export class Connection implements TcpPeer {
   drained(): void {
     if (this.gone) return;
     this.send();
+    this.startWaiting();
     this.applyBackPressure();
   }
 
@@ -151,7 +152,8 @@ export class Connection implements TcpPeer {
   }
 
   private startWaiting(): void {
-    while (this.waiting.length > 0 && !this.gone) {
+    // What the peer does not read must not pile up: its next request waits until it has read.
+    while (this.waiting.length > 0 && !this.gone && this.unsentBytes <= limits.connectionUnsentBytesMax) {
       const next = this.waiting[0]!;
       if (this.running > 0 && !(next.isProduce && this.runningProduces === this.running)) return;
       this.waiting.shift();

@@ -5,7 +5,9 @@ import type { ApiKey, RequestOf, ResponseOf } from "../../src/protocol/generated
 
 export class Wire {
   readonly socket: Socket;
-  private held: Buffer = Buffer.alloc(0);
+  private held: Buffer[] = [];
+  private heldBytes = 0;
+  private neededBytes = 4;
   private readonly waiting: ((frame: Uint8Array | undefined) => void)[] = [];
   private readonly frames: Uint8Array[] = [];
   private correlationId = 0;
@@ -63,12 +65,19 @@ export class Wire {
   }
 
   private received(bytes: Buffer): void {
-    this.held = this.held.length === 0 ? bytes : Buffer.concat([this.held, bytes]);
-    while (this.held.length >= 4) {
-      const length = this.held.readInt32BE(0);
-      if (this.held.length < 4 + length) return;
-      const frame = new Uint8Array(this.held.subarray(4, 4 + length));
-      this.held = this.held.subarray(4 + length);
+    this.held.push(bytes);
+    this.heldBytes += bytes.length;
+    // Joined only when a frame is whole: joining at each piece costs the square of a large answer.
+    while (this.heldBytes >= this.neededBytes) {
+      const joined: Buffer = this.held.length === 1 ? this.held[0]! : Buffer.concat(this.held);
+      this.held = [joined];
+      const length = joined.length >= 4 ? joined.readInt32BE(0) : 0;
+      this.neededBytes = 4 + length;
+      if (joined.length < Math.max(5, this.neededBytes)) return;
+      const frame = new Uint8Array(joined.subarray(4, 4 + length));
+      this.held = [joined.subarray(4 + length)];
+      this.heldBytes = joined.length - 4 - length;
+      this.neededBytes = 4;
       const waiter = this.waiting.shift();
       if (waiter) waiter(frame);
       else this.frames.push(frame);
