@@ -4,6 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { systemClock } from "../../src/base/clock.ts";
 import { createLogger, type Logger } from "../../src/base/log.ts";
+import { MetricsRegistry } from "../../src/base/metrics.ts";
+import { BrokerMetrics } from "../../src/broker/broker_metrics.ts";
 import { type ProduceOutcome, produceBatch } from "../../src/broker/produce_path.ts";
 import { Topics } from "../../src/broker/topics.ts";
 import { Catalog } from "../../src/catalog/catalog.ts";
@@ -101,7 +103,8 @@ export class Lake {
       { timestamp: 1_700_000_000_000, ...options },
     );
     const entry = this.catalog.topic(topic)!;
-    const path = { topics: this.topics, tables: this.tables, clock: systemClock, logger: this.logger };
+    const metrics = new BrokerMetrics(new MetricsRegistry());
+    const path = { topics: this.topics, tables: this.tables, clock: systemClock, logger: this.logger, metrics };
     return await produceBatch(path, entry, options.partition ?? 0, batch);
   }
 
