@@ -5,6 +5,7 @@
  * every call that it had open fails with SQLSTATE 57P02; what was committed stays. A worker that was given up can write no more
  * (its fence is up) before its successor opens the database.
  */
+import { limits } from "../base/limits.ts";
 import type { Logger } from "../base/log.ts";
 import { SqlError } from "../base/sql_error.ts";
 import { duckdbWasmPath } from "../platform/duckdb_assets.ts";
@@ -42,8 +43,6 @@ export interface QueryOptions {
   durable?: boolean;
 }
 
-/** Bytes of row text that `query` collects before it gives up; larger results are for `stream`. */
-const collectedCharsMax = 256 * 1024 * 1024;
 /** Chunks (of 64 KiB of text, or a batch of 2,048 rows) on their way to a reader. */
 const windowChunks = 8;
 /** Milliseconds after which a statement that does not stop takes its worker with it. */
@@ -103,11 +102,11 @@ export class SqlEngine {
     let chars = 0;
     for await (const chunk of stream.rows()) {
       for (const row of chunk) chars += row.length;
-      if (chars > collectedCharsMax) {
+      if (chars > limits.sqlCollectedCharsMax) {
         stream.close();
         throw new SqlError(
           "54000",
-          `the result is larger than ${collectedCharsMax} bytes; ask for fewer rows, or stream it`,
+          `the result is larger than ${limits.sqlCollectedCharsMax} characters; ask for fewer rows, or stream it`,
         );
       }
       rows.push(...chunk);

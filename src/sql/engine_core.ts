@@ -106,6 +106,23 @@ export class EngineCore {
     return connection;
   }
 
+  /**
+   * Closes a connection. One whose statement did not come to its end must start another first: without that the module leaves
+   * its transaction open for good, and no checkpoint is possible any more.
+   */
+  disconnect(connection: number, finished: boolean): void {
+    if (!finished) {
+      this.calls.cancel(connection);
+      try {
+        this.calls.run(connection, "ROLLBACK");
+      } catch {
+        // It says that no transaction is open: the statement's own has ended with it.
+      }
+    }
+    this.calls.disconnect(connection);
+  }
+
+  /** Only while no statement is under way: DuckDB would wait for it, and nothing else runs on this thread. */
   checkpoint(): void {
     this.run("CHECKPOINT rowlog");
     this.files.emptyLog();

@@ -3,6 +3,7 @@
  * DuckDB cannot recover from is a `broken` reply, after which the main thread ends this thread.
  */
 import { setImmediate, setTimeout } from "node:timers";
+import { limits } from "../base/limits.ts";
 import { SqlError } from "../base/sql_error.ts";
 import { nodeDisk } from "../platform/node_disk.ts";
 import { workerPort } from "../platform/worker.ts";
@@ -11,13 +12,17 @@ import { EngineFailure } from "./duckdb_library.ts";
 import { EngineCore } from "./engine_core.ts";
 import type { EngineReply, EngineRequest } from "./messages.ts";
 import { withoutParameters } from "./parameters.ts";
-import { QueryRun } from "./query_run.ts";
+import { type QueryRequest, QueryRun } from "./query_run.ts";
 import { breaksEngine, sqlErrorOf } from "./sqlstate.ts";
 import { statementsOf } from "./statements.ts";
 import { tokensOf } from "./tokens.ts";
 
 let core: EngineCore | undefined;
 const runs = new Map<number, QueryRun>();
+/** Statements that have not started. */
+const waiting: QueryRequest[] = [];
+/** Requests for a checkpoint; it is made as soon as nothing runs. */
+const checkpointsAsked: number[] = [];
 let turning = false;
 
 const send = workerPort((message) => void receive(message as EngineRequest));
@@ -41,7 +46,7 @@ async function start(request: Extract<EngineRequest, { kind: "start" }>): Promis
 function handle(core: EngineCore, request: EngineRequest): void {
   switch (request.kind) {
     case "query":
-      runs.set(request.id, new QueryRun(core, request, post));
+      waiting.push(request);
       turn();
       break;
     case "more":
@@ -49,12 +54,25 @@ function handle(core: EngineCore, request: EngineRequest): void {
       turn();
       break;
     case "cancel":
-      runs.get(request.id)?.cancel(request.reason);
+      cancel(request.id, request.reason);
+      turn();
+      break;
+    case "checkpoint":
+      checkpointsAsked.push(request.id);
       turn();
       break;
     default:
       post({ kind: "done", id: request.id, value: answer(core, request) });
+      if (request.kind === "apply") turn();
   }
+}
+
+function cancel(id: number, reason: string): void {
+  runs.get(id)?.cancel(reason);
+  const index = waiting.findIndex((request) => request.id === id);
+  if (index < 0) return;
+  waiting.splice(index, 1);
+  fail(id, new SqlError("57014", `the statement was cancelled: ${reason}`), "");
 }
 
 /** Requests that are done when this returns. */
@@ -76,9 +94,6 @@ function answer(core: EngineCore, request: EngineRequest): Extract<EngineReply, 
     case "sync":
       core.files.syncLog();
       return undefined;
-    case "checkpoint":
-      core.checkpoint();
-      return undefined;
     case "status":
       return core.status();
     case "close":
@@ -96,15 +111,46 @@ function turn(): void {
   turning = true;
   setImmediate(() => {
     turning = false;
+    startWaiting();
     let ready = false;
     for (const run of [...runs.values()]) {
       if (!run.waiting) advance(run);
       if (run.over) runs.delete(run.id);
       else if (!run.waiting) ready = true;
     }
-    if (ready) turn();
+    if (runs.size === 0) foldLog();
+    if (ready || (waiting.length > 0 && mayStart())) turn();
     else wakeAtDeadline();
   });
+}
+
+/** A log that has grown too long can be folded only when nothing runs: so nothing new starts. */
+function mayStart(): boolean {
+  return runs.size < limits.sqlStatementsMax && core!.files.logBytes() <= limits.sqlLogBytesMax;
+}
+
+function startWaiting(): void {
+  while (waiting.length > 0 && (runs.size === 0 || mayStart())) {
+    const request = waiting.shift()!;
+    try {
+      runs.set(request.id, new QueryRun(core!, request, post));
+    } catch (error) {
+      fail(request.id, error, request.sql);
+    }
+  }
+}
+
+/** Called while nothing runs. */
+function foldLog(): void {
+  if (checkpointsAsked.length === 0 && core!.files.logBytes() <= limits.sqlLogBytesIdleMax) return;
+  const asked = checkpointsAsked.splice(0);
+  try {
+    core!.checkpoint();
+    for (const id of asked) post({ kind: "done", id });
+  } catch (error) {
+    // Without anyone who asked it is tried again when the next statement ends.
+    for (const id of asked) fail(id, error, "");
+  }
 }
 
 let alarm: ReturnType<typeof setTimeout> | undefined;

@@ -99,9 +99,8 @@ export class QueryRun {
   /** Frees what the run holds. Safe to call twice. */
   end(): void {
     if (this.state === "over") return;
-    if (this.state !== "new") this.core.calls.cancel(this.connection);
+    this.core.disconnect(this.connection, this.state === "new");
     this.state = "over";
-    this.core.calls.disconnect(this.connection);
   }
 
   private advance(): void {
@@ -165,7 +164,7 @@ export class QueryRun {
   private finish(): void {
     this.flush();
     this.state = "over";
-    this.core.calls.disconnect(this.connection);
+    this.core.disconnect(this.connection, true);
     if (this.request.durable && !reads.has(this.kind)) this.core.files.syncLog();
     this.post({ kind: "done", id: this.id });
   }

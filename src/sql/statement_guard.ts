@@ -24,6 +24,10 @@ const refusedKinds: Partial<Record<StatementKind, string>> = {
   prepare: "PREPARE is not available: send parameters with the statement",
   execute: "EXECUTE is not available: send parameters with the statement",
   deallocate: "DEALLOCATE is not available: send parameters with the statement",
+  use: "USE is not available: write the schema before the table's name",
+  begin: "BEGIN is not available: every statement is a transaction of its own",
+  commit: "COMMIT is not available: every statement is a transaction of its own",
+  rollback: "ROLLBACK is not available: every statement is a transaction of its own",
   create_secret: "secrets of DuckDB are not available",
   drop_secret: "secrets of DuckDB are not available",
 };
