@@ -19,12 +19,8 @@ import { handlers } from "./handlers/index.ts";
 /** How often idle connections are looked for, in milliseconds. */
 const sweepMs = 10_000;
 
-/** Told of every answered request, for metrics. */
-export type RequestObserver = (apiKey: number, seconds: number, requestBytes: number, answerBytes: number) => void;
-
 export class Broker implements ConnectionOwner {
   private readonly services: Services;
-  private readonly observe: RequestObserver;
   private readonly connections = new Set<Connection>();
   private readonly table = new Map<number, Handler<unknown, unknown>>();
   private listener: TcpListener | undefined;
@@ -32,9 +28,8 @@ export class Broker implements ConnectionOwner {
   private sweep: { cancel(): void } | undefined;
   private stopping = false;
 
-  constructor(services: Services, observe: RequestObserver = () => undefined) {
+  constructor(services: Services) {
     this.services = services;
-    this.observe = observe;
     for (const handler of handlers) this.table.set(handler.apiKey, handler as Handler<unknown, unknown>);
   }
 
@@ -126,7 +121,12 @@ export class Broker implements ConnectionOwner {
         answer === null ? null : encodeResponse(apiKey, apiVersion, correlationId, answer as ResponseOf<ApiKey>);
       let answerBytes = 0;
       for (const chunk of chunks ?? []) answerBytes += chunk.length;
-      this.observe(apiKey, (this.services.clock.monotonicMs() - started) / 1000, requestBytes, answerBytes);
+      this.services.metrics.request(
+        apiKey,
+        (this.services.clock.monotonicMs() - started) / 1000,
+        requestBytes,
+        answerBytes,
+      );
       return chunks;
     };
     const answer = handler.handle(body, context);

@@ -7,6 +7,7 @@ import type { Logger } from "../base/log.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import type { GroupCoordinator } from "../groups/coordinator.ts";
 import type { LogStore } from "../log/log_store.ts";
+import type { BrokerMetrics } from "./broker_metrics.ts";
 import type { FetchSessions } from "./fetch_sessions.ts";
 import type { ProducerIds } from "./producer_ids.ts";
 import type { TableGate } from "./table_gate.ts";
@@ -35,6 +36,7 @@ export interface Services {
   groups: GroupCoordinator;
   fetchSessions: FetchSessions;
   producerIds: ProducerIds;
+  metrics: BrokerMetrics;
   /** Free and total bytes of the lake's file system. */
   storage(): { free: number; total: number };
   /** The node's values of Kafka's broker settings, where they are not the defaults. */

@@ -25,14 +25,14 @@ export interface ProduceOutcome {
   logStartOffset: number;
 }
 
-type Path = Pick<Services, "topics" | "tables" | "clock" | "logger">;
+export type ProducePath = Pick<Services, "topics" | "tables" | "clock" | "logger" | "metrics">;
 
 /** The last batch of each partition whose table check is not finished; later batches line up behind it. */
 const queues = new WeakMap<PartitionLog, Promise<unknown>>();
 
 /** Resolves when the batch is durable (as far as `--durability` asks) or refused; never rejects. */
 export function produceBatch(
-  path: Path,
+  path: ProducePath,
   topic: TopicEntry,
   partition: number,
   records: Uint8Array | null,
@@ -56,7 +56,7 @@ export function produceBatch(
 }
 
 function enqueue(
-  path: Path,
+  path: ProducePath,
   topic: TopicEntry,
   log: PartitionLog,
   records: Uint8Array | null,
@@ -80,12 +80,12 @@ function enqueue(
   );
 }
 
-async function checkLater(path: Path, topic: TopicEntry, log: PartitionLog, records: Uint8Array | null) {
+async function checkLater(path: ProducePath, topic: TopicEntry, log: PartitionLog, records: Uint8Array | null) {
   const batch = check(path, topic, records);
   return topic.table ? await path.tables.ingest(topic, log.partition, batch) : plain(path, topic, batch);
 }
 
-function check(path: Path, topic: TopicEntry, records: Uint8Array | null): ProducedBatch {
+function check(path: ProducePath, topic: TopicEntry, records: Uint8Array | null): ProducedBatch {
   if (records === null || records.length === 0)
     throw new KafkaError("INVALID_RECORD", "The produce request has no records for this partition.");
   const config = path.topics.settings(topic).log;
@@ -100,7 +100,7 @@ function check(path: Path, topic: TopicEntry, records: Uint8Array | null): Produ
 }
 
 /** A plain topic's batch is stored as it came, unless the topic asks for a codec of its own. */
-function plain(path: Path, topic: TopicEntry, batch: ProducedBatch): AcceptedBatch {
+function plain(path: ProducePath, topic: TopicEntry, batch: ProducedBatch): AcceptedBatch {
   const wanted = path.topics.settings(topic).log.compressionType;
   if (wanted === "producer" || wanted === batch.codec) return { batch: batch.bytes, appended: nothing };
   return { batch: recompress(batch.bytes, wanted, undefined, batch.plain), appended: nothing };
@@ -109,7 +109,7 @@ function plain(path: Path, topic: TopicEntry, batch: ProducedBatch): AcceptedBat
 function nothing(): void {}
 
 async function append(
-  path: Path,
+  path: ProducePath,
   topic: TopicEntry,
   log: PartitionLog,
   accepted: AcceptedBatch,
@@ -118,6 +118,8 @@ async function append(
     const result = log.append(accepted.batch);
     if (!result.duplicate) accepted.appended(result.baseOffset, result.logAppendTimeMs);
     await result.done;
+    if (!result.duplicate)
+      path.metrics.produced(topic.name, result.lastOffset - result.baseOffset + 1, accepted.batch.length);
     return {
       errorCode: 0,
       errorMessage: null,
@@ -132,7 +134,7 @@ async function append(
 }
 
 function failure(
-  path: Path,
+  path: ProducePath,
   topic: string,
   partition: number,
   error: unknown,
@@ -145,14 +147,17 @@ function failure(
     logAppendTimeMs: -1,
     logStartOffset: log?.logStartOffset ?? -1,
   };
-  if (error instanceof RecordErrors) logRefusal(path, topic, partition, error);
+  if (error instanceof RecordErrors) {
+    path.metrics.refused(topic);
+    logRefusal(path, topic, partition, error);
+  }
   if (error instanceof KafkaError) return { errorCode: error.code, ...outcome };
   path.logger.error("a produce failed inside the node", { topic, partition, stack: (error as Error).stack });
   return { errorCode: errorCodes.UNKNOWN_SERVER_ERROR, ...outcome };
 }
 
 /** Once a batch: which record, and why. */
-function logRefusal(path: Path, topic: string, partition: number, error: RecordErrors): void {
+function logRefusal(path: ProducePath, topic: string, partition: number, error: RecordErrors): void {
   path.logger.warn("refused a batch", {
     topic,
     partition,

@@ -6,8 +6,9 @@
 import { systemClock } from "../base/clock.ts";
 import { limits } from "../base/limits.ts";
 import type { Logger } from "../base/log.ts";
-import { latencyBounds, MetricsRegistry } from "../base/metrics.ts";
+import { MetricsRegistry } from "../base/metrics.ts";
 import { Broker } from "../broker/broker.ts";
+import { BrokerMetrics } from "../broker/broker_metrics.ts";
 import { brokerSettings } from "../broker/broker_settings.ts";
 import { FetchSessions } from "../broker/fetch_sessions.ts";
 import type { Services } from "../broker/handler.ts";
@@ -18,13 +19,12 @@ import { Catalog } from "../catalog/catalog.ts";
 import { createHttpApp } from "../http/app.ts";
 import { watchEventLoop } from "../http/metrics_collectors.ts";
 import { nodeGroups } from "../http/node_groups.ts";
-import { nodeTables } from "../http/node_tables.ts";
+import { addTableMetrics, nodeTables } from "../http/node_tables.ts";
 import { nodeTopics } from "../http/node_topics.ts";
 import { LogStore } from "../log/log_store.ts";
 import { serveHttp } from "../platform/http_server.ts";
 import { lockDirectory } from "../platform/lock.ts";
 import { nodeDisk } from "../platform/node_disk.ts";
-import { servedApis } from "../protocol/apis.ts";
 import { SqlEngine } from "../sql/engine.ts";
 import { SqlRunner } from "../tables/execute.ts";
 import { Tables } from "../tables/tables.ts";
@@ -103,9 +103,10 @@ async function startLocked(config: NodeConfig, logger: Logger, unlock: () => voi
     producerIds: new ProducerIds(catalog),
     storage: () => disk.freeBytes(config.lake),
     brokerConfigs: new Map(),
+    metrics: new BrokerMetrics(metrics),
     tables,
   };
-  const broker = new Broker(services, requestObserver(metrics));
+  const broker = new Broker(services);
   await broker.start(config.kafka.host, config.kafka.port);
   const kafkaAddress = { host: config.kafka.host, port: broker.port };
   services.brokerConfigs = brokerSettings({
@@ -127,7 +128,7 @@ async function startLocked(config: NodeConfig, logger: Logger, unlock: () => voi
       tables: nodeTables(catalog),
       groups: nodeGroups(services),
       metrics,
-      notReady: () => [],
+      notReady: () => tables.notReady().map((reason) => ({ part: "sql", reason })),
       storage: () => {
         const { free, total } = services.storage();
         return { freeBytes: free, totalBytes: total };
@@ -136,6 +137,7 @@ async function startLocked(config: NodeConfig, logger: Logger, unlock: () => voi
     { logger, host: config.http.host },
   );
   const http = serveHttp({ ...config.http, fetch: app.fetch, bodyBytesMax: limits.httpBodyBytesMax });
+  addTableMetrics(metrics, tables);
   tables.start();
   const unwatch = watchEventLoop(metrics);
   return {
@@ -161,24 +163,4 @@ const retentionSecsByDefault = 7 * 24 * 3600;
 function retention(seconds: number): ReadonlyMap<string, string> {
   if (seconds === retentionSecsByDefault) return new Map();
   return new Map([["retention.ms", String(seconds < 0 ? -1 : seconds * 1000)]]);
-}
-
-/** Latency and bytes of Kafka requests, by API name. */
-function requestObserver(metrics: MetricsRegistry) {
-  const help = "Time from a request's arrival to its answer.";
-  const latency = metrics.histogramFamily("rowlog_kafka_request_latency_seconds", help, ["request"], latencyBounds);
-  const received = metrics.counterFamily("rowlog_request_bytes_total", "Bytes of Kafka requests.", ["request"]);
-  const sent = metrics.counterFamily("rowlog_response_bytes_total", "Bytes of Kafka answers.", ["request"]);
-  const series = new Map(
-    servedApis.map(({ key, name }) => [
-      key as number,
-      { latency: latency.with(name), received: received.with(name), sent: sent.with(name) },
-    ]),
-  );
-  return (apiKey: number, seconds: number, requestBytes: number, answerBytes: number) => {
-    const one = series.get(apiKey)!;
-    one.latency.observe(seconds);
-    one.received.inc(requestBytes);
-    one.sent.inc(answerBytes);
-  };
 }

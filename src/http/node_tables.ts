@@ -1,6 +1,16 @@
 /** TableService of the HTTP routes over a node's catalog. */
+import { labelText, type MetricsRegistry } from "../base/metrics.ts";
 import type { Catalog, TopicEntry } from "../catalog/catalog.ts";
+import type { Tables } from "../tables/tables.ts";
 import type { TableService, TableSummary } from "./services.ts";
+
+/** Tables whose rows lag behind their logs: above 0 for long, DuckDB cannot keep up or cannot write. */
+export function addTableMetrics(metrics: MetricsRegistry, tables: Pick<Tables, "lags">): void {
+  metrics.collect((writer) => {
+    writer.metric("rowlog_table_lag_records", "gauge", "Acknowledged records that are not in the table yet.");
+    for (const { topic, records } of tables.lags()) writer.sample(records, labelText(["table"], [topic]));
+  });
+}
 
 export function nodeTables(catalog: Catalog): TableService {
   return {

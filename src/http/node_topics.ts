@@ -18,7 +18,7 @@ import type {
   TopicSummary,
 } from "./services.ts";
 
-type Node = Pick<Services, "catalog" | "topics" | "tables" | "clock" | "logger" | "config">;
+type Node = Pick<Services, "catalog" | "topics" | "tables" | "clock" | "logger" | "config" | "metrics">;
 
 const sources: Record<number, string> = { 1: "topic", 4: "node", 5: "default" };
 

@@ -212,7 +212,12 @@ export class PartitionLog {
     if (!state.exists || state.syncLost || writer.faultReason) return this.checkpointed;
     if (isLast) {
       await writer.idle();
-      snapshotProducers(this.context, state);
+      try {
+        snapshotProducers(this.context, state);
+      } catch (error) {
+        const fields = { partition: state.name, reason: (error as Error).message };
+        this.context.logger.warn("could not write a producer snapshot; the next start reads the batches", fields);
+      }
     }
     this.checkpointed = await checkpointPartition(this.context, state, writer.durable, this.checkpointed, isLast);
     return this.checkpointed;

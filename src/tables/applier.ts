@@ -156,6 +156,13 @@ export class Applier {
     });
   }
 
+  /** Durable records of a table that are not applied. */
+  lag(topic: string): number {
+    let records = 0;
+    for (const { log, next } of this.partitions.get(topic) ?? []) records += Math.max(0, log.highWatermark - next);
+    return records;
+  }
+
   /** The log of this partition may be removed below this offset. Infinity when the topic is no table. */
   retainFrom(topic: string, partition: number): number {
     const states = this.partitions.get(topic);

@@ -54,7 +54,7 @@ export async function describeTable(engine: SqlEngine, create: CreateTable): Pro
 }
 
 async function inSchemaOfItsOwn(engine: SqlEngine, create: CreateTable): Promise<Described> {
-  await run(engine, `DROP SCHEMA IF EXISTS ${describeSchema} CASCADE`);
+  await dropDescribeSchema(engine);
   await run(engine, `CREATE SCHEMA ${describeSchema}`);
   try {
     await run(engine, `CREATE TYPE ${describeSchema}.json AS ENUM (${quoteText(jsonMarker)})`);
@@ -66,8 +66,19 @@ async function inSchemaOfItsOwn(engine: SqlEngine, create: CreateTable): Promise
     }
     return await readDescription(engine, create);
   } finally {
-    await run(engine, `DROP SCHEMA IF EXISTS ${describeSchema} CASCADE`);
+    await dropDescribeSchema(engine);
   }
+}
+
+/**
+ * Drops the schema and what is in it, one by one. Not with CASCADE: DuckDB then logs the schema's end before that of its tables, and
+ * cannot replay its log after a crash.
+ */
+export async function dropDescribeSchema(engine: SqlEngine): Promise<void> {
+  const where = `database_name = 'rowlog' AND schema_name = ${quoteText(describeSchema)}`;
+  const tables = await cellsOf(engine, `SELECT table_name FROM duckdb_tables() WHERE ${where}`);
+  for (const [name] of tables) await run(engine, `DROP TABLE ${describeSchema}.${quoteIdentifier(name as string)}`);
+  await run(engine, `DROP TYPE IF EXISTS ${describeSchema}.json`, `DROP SCHEMA IF EXISTS ${describeSchema}`);
 }
 
 /** An error in our text becomes one in the user's. */

@@ -14,7 +14,7 @@ import type { SqlEngine } from "../sql/engine.ts";
 import { quoteIdentifier, quoteText } from "../sql/types.ts";
 import { Applier } from "./applier.ts";
 import { ingestThroughEngine } from "./computed.ts";
-import { describeSchema } from "./describe.ts";
+import { dropDescribeSchema } from "./describe.ts";
 import { cellsOf, run } from "./engine_calls.ts";
 import { type BatchToIngest, batchToLog, decodeForTable, viewBatch } from "./ingest.ts";
 import { PlainTopics } from "./plain_topics.ts";
@@ -144,6 +144,16 @@ export class Tables {
     return this.engine()
       .then((engine) => ingestThroughEngine(engine, table, partition, view, decoded))
       .then(accept);
+  }
+
+  /** Why SQL over the tables has to wait, if it has: they are in DuckDB, which takes seconds to start. */
+  notReady(): string[] {
+    return this.tables.size > 0 && this.running === undefined ? ["the SQL engine is starting"] : [];
+  }
+
+  /** For each table: acknowledged records that are not in DuckDB yet. */
+  lags(): { topic: string; records: number }[] {
+    return [...this.tables.keys()].map((topic) => ({ topic, records: this.applier.lag(topic) }));
   }
 
   /** Resolves when everything that is durable now is in DuckDB. */
@@ -277,7 +287,7 @@ export async function makeInEngine(engine: SqlEngine, topic: Pick<TopicEntry, "i
 
 /** Makes DuckDB's tables agree with the catalog's: leftovers go, missing ones are made and then filled from their logs. */
 async function reconcile(engine: SqlEngine, tables: Iterable<Table>, logger: Logger): Promise<void> {
-  await run(engine, `DROP SCHEMA IF EXISTS ${describeSchema} CASCADE`);
+  await dropDescribeSchema(engine);
   const found = await cellsOf(
     engine,
     "SELECT schema_name, table_name FROM duckdb_tables() WHERE database_name = 'rowlog' AND schema_name <> '_rowlog' AND NOT temporary",

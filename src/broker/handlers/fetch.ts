@@ -32,6 +32,10 @@ export const fetch = handler<FetchRequest, FetchResponse>(1, async (request, con
   const fetched = await readWhenReady(targets, { minBytes, maxBytes, maxWaitMs }, context);
   const { errorCode, sessionId, included } = plan.finish(fetched);
   if (errorCode !== 0) return answer(errorCode, sessionId, []);
+  for (const [place, { bytes }] of fetched.entries()) {
+    const { topic } = targets[place]!;
+    if (bytes > 0 && topic) context.services.metrics.fetched(topic.name, bytes);
+  }
   const responses: TopicAnswer[] = [];
   for (const [place, wish] of plan.partitions.entries()) {
     if (!included[place]) continue;
