@@ -22,6 +22,8 @@ import { BatchHeader, batchHeaderBytes } from "../src/protocol/records/batch.ts"
 import { decodeBatch } from "../src/protocol/records/decode.ts";
 import { encodeBatch } from "../src/protocol/records/encode.ts";
 import { validateProduceBatch } from "../src/protocol/records/validate.ts";
+import { RowDecoder } from "../src/tables/row_decoder.ts";
+import { compileTable } from "../src/tables/row_schema.ts";
 
 const runMs = Number(process.argv[2] ?? 60);
 const runs = 5;
@@ -143,6 +145,29 @@ for (const [bytes, count] of [
     validate: () => validateProduceBatch(batch, options),
     decode: () => decodeBatch(batch).records.length,
     encode: () => encodeBatch(Array.from({ length: count }, () => ({ value }))),
+  });
+}
+
+const columns = [
+  ["id", "BIGINT"],
+  ["user", "VARCHAR"],
+  ["amount", "DECIMAL(10,2)"],
+  ["text", "VARCHAR"],
+].map(([name, type]) => ({ name: name!, type: type!, notNull: false }));
+for (const [name, more] of [
+  ["rows kept", 0],
+  ["rows with a missing column", 1],
+] as const) {
+  const table = [...columns, { name: "note", type: "VARCHAR", notNull: false }].slice(0, columns.length + more);
+  const schema = compileTable({ name: "t", columns: table });
+  const missing = schema.fields.map(() => ({ kind: "null" }) as const);
+  const values = rows.map((value) => ({ value }));
+  const view = decodeBatch(encodeBatch(values));
+  const [kernel, twin] = [new RowDecoder(schema), new RowDecoder(schema, { kernel: false })];
+  line(name, view.plain.length, {
+    kernel: () => kernel.decode(view, 0, missing),
+    twin: () => twin.decode(view, 0, missing),
+    "JSON.parse": () => values.map(({ value }) => JSON.parse(value)),
   });
 }
 

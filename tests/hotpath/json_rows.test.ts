@@ -2,6 +2,8 @@
  * The row kernel against its twin, the table's own decoder: same columns, same kept and rewritten values, same faults.
  */
 import { describe, expect, test } from "bun:test";
+import { limits } from "../../src/base/limits.ts";
+import { kernels } from "../../src/hotpath/kernels.ts";
 import { decodeBatch, type RecordBatchView } from "../../src/protocol/records/decode.ts";
 import { encodeBatch } from "../../src/protocol/records/encode.ts";
 import { BytesVector, FixedVector, type Vector } from "../../src/tables/arrow/vectors.ts";
@@ -281,6 +283,23 @@ test("more rows than one call takes, long texts, and a record larger than a slic
     const [kernel, twin] = decode(decodeBatch(encodeBatch(records)));
     expect(kernel === twin).toBe(true);
   }
+});
+
+test("many text columns stay within the memory that is kept", () => {
+  const columns = Array.from({ length: 300 }, (_, at): [string, string] => [
+    `a rather long name of column ${at}`,
+    "VARCHAR",
+  ]);
+  const decode = decoders(columns);
+  const row = (from: number) =>
+    `{${columns
+      .slice(from)
+      .map(([name], at) => `"${name}":"${"x".repeat(at % 30)}"`)
+      .join(",")}}`;
+  const view = decodeBatch(encodeBatch(Array.from({ length: 60 }, (_, n) => ({ value: row(n % 3) }))));
+  const [kernel, twin] = decode(view);
+  expect(kernel === twin).toBe(true);
+  expect(kernels.instance!.bytes.length).toBeLessThan(limits.kernelMemoryBytesMax + (1 << 20));
 });
 
 test("a record's own columns at fault, and what stands behind them", () => {
