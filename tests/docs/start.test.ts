@@ -1,9 +1,13 @@
-/** The README's ways to start a node from a clone, which docs.test.ts leaves out: `npm run serve` and `deno task serve`. */
+/**
+ * The README's ways to start a node from a clone, which docs.test.ts leaves out: `npm run serve` and `deno task serve`. Of the
+ * container image, what can be run without a container engine.
+ */
 import { expect, test } from "bun:test";
 import { spawn } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { startNodeProcess } from "../harness/process.ts";
 
 const root = join(import.meta.dirname, "../..");
 const flags = ["--kafka", "127.0.0.1:0", "--http", "127.0.0.1:0", "--log-format", "json"];
@@ -42,3 +46,17 @@ for (const [name, [program, ...parameters]] of Object.entries(ways))
       rmSync(folder, { recursive: true, force: true });
     }
   }, 120_000);
+
+test("the image's health check passes for a node that is ready, and fails without one", async () => {
+  const line = /^HEALTHCHECK .*? CMD (\[.*\])$/m.exec(readFileSync(join(root, "Dockerfile"), "utf8"));
+  const [program, ...parameters] = JSON.parse(line![1]!) as string[];
+  const check = (port: number) =>
+    Bun.spawnSync([program!, ...parameters.map((text) => text.replace("/8080", `/${port}`))]).exitCode;
+  const node = await startNodeProcess();
+  try {
+    expect(check(node.httpPort)).toBe(0);
+  } finally {
+    await node.remove();
+  }
+  expect(check(node.httpPort)).not.toBe(0);
+}, 60_000);
