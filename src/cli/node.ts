@@ -22,7 +22,7 @@ import { nodeGroups } from "../http/node_groups.ts";
 import { addTableMetrics, nodeTables } from "../http/node_tables.ts";
 import { nodeTopics } from "../http/node_topics.ts";
 import { LogStore } from "../log/log_store.ts";
-import { serveHttp } from "../platform/http_server.ts";
+import { type HttpServer, serveHttp } from "../platform/http_server.ts";
 import { lockDirectory } from "../platform/lock.ts";
 import { nodeDisk } from "../platform/node_disk.ts";
 import { SqlEngine } from "../sql/engine.ts";
@@ -136,7 +136,21 @@ async function startLocked(config: NodeConfig, logger: Logger, unlock: () => voi
     },
     { logger, host: config.http.host },
   );
-  const http = serveHttp({ ...config.http, fetch: app.fetch, bodyBytesMax: limits.httpBodyBytesMax });
+  const close = async (http: HttpServer | undefined) => {
+    // Groups first: requests that wait for a rebalance would hold up the broker's end.
+    const stops = [http?.stop(config.shutdownTimeoutMs), broker.stop(config.shutdownTimeoutMs)];
+    await Promise.all([services.groups.close(), ...stops]);
+    await tables.close();
+    await logs.close();
+    catalog.close();
+  };
+  let http: HttpServer;
+  try {
+    http = serveHttp({ ...config.http, fetch: app.fetch, bodyBytesMax: limits.httpBodyBytesMax });
+  } catch (error) {
+    await close(undefined);
+    throw error;
+  }
   addTableMetrics(metrics, tables);
   tables.start();
   const unwatch = watchEventLoop(metrics);
@@ -145,12 +159,7 @@ async function startLocked(config: NodeConfig, logger: Logger, unlock: () => voi
     httpAddress: { host: config.http.host, port: http.port },
     async close() {
       unwatch();
-      // Groups first: requests that wait for a rebalance would hold up the broker's end.
-      const stops = [http.stop(config.shutdownTimeoutMs), broker.stop(config.shutdownTimeoutMs)];
-      await Promise.all([services.groups.close(), ...stops]);
-      await tables.close();
-      await logs.close();
-      catalog.close();
+      await close(http);
       unlock();
     },
   };

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { ManualClock } from "../../src/base/clock.ts";
 import { silentLogger } from "../../src/base/log.ts";
 import { Catalog, type CatalogChange } from "../../src/catalog/catalog.ts";
+import { Journal } from "../../src/log/journal.ts";
 import { nodeDisk } from "../../src/platform/node_disk.ts";
 
 let directory: string;
@@ -115,4 +116,14 @@ test("a snapshot replaces the events, and a damaged one stops the start", async 
   bytes[bytes.length - 5]! ^= 1;
   writeFileSync(path, bytes);
   await expect(open()).rejects.toThrow("is damaged");
+});
+
+test("a lake of a newer version is not opened, and stays as it is", async () => {
+  const folder = join(directory, "catalog");
+  const { journal } = Journal.open(nodeDisk(), folder, silentLogger);
+  await journal.append(new TextEncoder().encode('{"kind":"lake","format":99,"clusterId":"x"}'));
+  journal.close();
+  const before = readFileSync(join(folder, "0.events"));
+  await expect(open()).rejects.toThrow("use a newer version");
+  expect(readFileSync(join(folder, "0.events"))).toEqual(before);
 });
