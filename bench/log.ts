@@ -12,7 +12,7 @@ import { type Durability, LogStore, type PartitionLog } from "../src/log/log_sto
 import { nodeDisk } from "../src/platform/node_disk.ts";
 import { encodeBatch } from "../src/protocol/records/encode.ts";
 
-const folder = process.argv[2] ?? mkdtempSync(join(tmpdir(), "rowlog-bench-"));
+const folder = process.argv[2] || mkdtempSync(join(tmpdir(), "rowlog-bench-"));
 const seconds = Number(process.argv[3] ?? 1.5);
 const disk = nodeDisk();
 
@@ -24,10 +24,13 @@ const batchOf = (records: number, bytes: number) =>
 const large = batchOf(1000, 1024);
 const small = batchOf(10, 100);
 
-function row(name: string, batches: number, bytes: number, ms: number): void {
+/** Rates, and the processor time of the whole process, which says more than rates on a busy machine. */
+function row(name: string, batches: number, bytes: number, ms: number, cpu?: NodeJS.CpuUsage): void {
   const rate = (bytes / 1e6 / ms) * 1000;
+  const spent = cpu ? process.cpuUsage(cpu) : undefined;
+  const perGigabyte = spent ? `${((spent.user + spent.system) / (bytes / 1e3)).toFixed(2)} CPU s/GB` : "";
   console.log(
-    `${name.padEnd(44)} ${rate.toFixed(0).padStart(6)} MB/s ${((batches / ms) * 1000).toFixed(0).padStart(9)} batches/s`,
+    `${name.padEnd(44)} ${rate.toFixed(0).padStart(6)} MB/s ${((batches / ms) * 1000).toFixed(0).padStart(9)} batches/s ${perGigabyte}`,
   );
 }
 
@@ -39,6 +42,7 @@ async function measure(
   work: (parts: Uint8Array[]) => Promise<unknown>,
 ) {
   for (const warmUp of [true, false]) {
+    const cpu = process.cpuUsage();
     const started = performance.now();
     const until = started + (warmUp ? 300 : seconds * 1000);
     let batches = 0;
@@ -46,7 +50,7 @@ async function measure(
       await work(Array.from({ length: inFlight }, () => batch.slice()));
       batches += inFlight;
     }
-    if (!warmUp) row(name, batches, batches * batch.length, performance.now() - started);
+    if (!warmUp) row(name, batches, batches * batch.length, performance.now() - started, cpu);
   }
 }
 
