@@ -96,14 +96,20 @@ function check(path: ProducePath, topic: TopicEntry, records: Uint8Array | null)
     nowMs: path.clock.nowMs(),
     beforeMaxMs: config.timestampBeforeMaxMs,
     afterMaxMs: config.timestampAfterMaxMs,
+    inspectRecords: config.compressionType !== "producer",
   });
 }
 
 /** A plain topic's batch is stored as it came, unless the topic asks for a codec of its own. */
 function plain(path: ProducePath, topic: TopicEntry, batch: ProducedBatch): AcceptedBatch {
-  const wanted = path.topics.settings(topic).log.compressionType;
+  const { compressionType: wanted, maxMessageBytes } = path.topics.settings(topic).log;
   if (wanted === "producer" || wanted === batch.codec) return { batch: batch.bytes, appended: nothing };
-  return { batch: recompress(batch.bytes, wanted, undefined, batch.plain), appended: nothing };
+  const bytes = recompress(batch.bytes, wanted, undefined, batch.plain);
+  if (bytes.length > maxMessageBytes) {
+    const message = `The batch has ${bytes.length} bytes in the topic's compression.type; ${maxMessageBytes} are allowed.`;
+    throw new KafkaError("MESSAGE_TOO_LARGE", message);
+  }
+  return { batch: bytes, appended: nothing };
 }
 
 function nothing(): void {}

@@ -16,6 +16,7 @@ import { openGroups } from "../broker/offsets_topic.ts";
 import { ProducerIds } from "../broker/producer_ids.ts";
 import { Topics } from "../broker/topics.ts";
 import { Catalog } from "../catalog/catalog.ts";
+import { kernels } from "../hotpath/kernels.ts";
 import { createHttpApp } from "../http/app.ts";
 import { watchEventLoop } from "../http/metrics_collectors.ts";
 import { nodeGroups } from "../http/node_groups.ts";
@@ -51,6 +52,8 @@ export async function startNode(config: NodeConfig, logger: Logger): Promise<Run
 async function startLocked(config: NodeConfig, logger: Logger, unlock: () => void): Promise<RunningNode> {
   const clock = systemClock;
   const disk = nodeDisk();
+  if (!kernels.loaded)
+    logger.warn("WebAssembly kernels are not available: slower ones in JavaScript serve", { reason: kernels.reason });
   const catalog = await Catalog.open(disk, `${config.lake}/catalog`, clock, logger);
   const logs = LogStore.open(disk, `${config.lake}/log`, { durability: config.durability, clock, logger });
   for (const name of logs.unclaimedTopics()) if (!catalog.topic(name)) logs.deleteTopic(name);
