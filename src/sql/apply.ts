@@ -7,16 +7,39 @@ import type { ApplyRequest, ArrowInsert, Cursor } from "./messages.ts";
 import { quoteIdentifier, quoteText } from "./types.ts";
 
 export function applyInserts(core: EngineCore, request: ApplyRequest): void {
-  core.run("BEGIN TRANSACTION");
+  // Zero rows upset the library for later calls.
+  const inserts = request.inserts.filter((insert) => insert.arrow.length > 0);
   try {
-    for (const insert of request.inserts) insertRows(core, insert);
+    // Staged before the transaction and in the in-memory database: rows go into the write-ahead log once, not twice.
+    inserts.forEach((insert, i) => {
+      if (insert.staging)
+        core.calls.insertArrow(core.own, insert.arrow, {
+          schema: stagingDatabase,
+          name: stagingTable(i),
+          create: true,
+        });
+    });
+    core.run("BEGIN TRANSACTION");
+    inserts.forEach((insert, i) => {
+      insertRows(core, insert, i);
+    });
     for (const statement of request.statements ?? []) core.run(statement);
     writeCursors(core, request.cursors);
     core.run("COMMIT");
   } catch (error) {
     rollBack(core);
     throw error;
+  } finally {
+    inserts.forEach((insert, i) => {
+      if (insert.staging) core.run(`DROP TABLE IF EXISTS ${stagingDatabase}.${stagingTable(i)}`);
+    });
   }
+}
+
+const stagingDatabase = "_topics";
+
+function stagingTable(insert: number): string {
+  return `_staging_${insert}`;
 }
 
 export function readCursors(core: EngineCore): Cursor[] {
@@ -38,9 +61,7 @@ function rollBack(core: EngineCore): void {
   }
 }
 
-function insertRows(core: EngineCore, insert: ArrowInsert): void {
-  // Zero rows upset the library for later calls.
-  if (insert.arrow.length === 0) return;
+function insertRows(core: EngineCore, insert: ArrowInsert, place: number): void {
   const schema = insert.schema ?? "main";
   if (!insert.staging) {
     core.calls.insertArrow(core.own, insert.arrow, { schema, name: insert.table, create: false });
@@ -48,14 +69,9 @@ function insertRows(core: EngineCore, insert: ArrowInsert): void {
   }
   const target = `${quoteIdentifier(schema)}.${quoteIdentifier(insert.table)}`;
   const columns = insert.staging.columns.map(quoteIdentifier).join(", ");
-  core.calls.insertArrow(core.own, insert.arrow, { schema: "_rowlog", name: stagingTable, create: true });
-  core.run(
-    `INSERT INTO ${target} (${columns}) SELECT ${insert.staging.select.join(", ")} FROM _rowlog.${stagingTable}`,
-  );
-  core.run(`DROP TABLE _rowlog.${stagingTable}`);
+  const select = insert.staging.select.join(", ");
+  core.run(`INSERT INTO ${target} (${columns}) SELECT ${select} FROM ${stagingDatabase}.${stagingTable(place)}`);
 }
-
-const stagingTable = "staging";
 
 function writeCursors(core: EngineCore, cursors: readonly Cursor[]): void {
   if (cursors.length === 0) return;

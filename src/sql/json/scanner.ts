@@ -26,9 +26,11 @@ export class JsonScanner {
   kind: JsonKind = "null";
   start = 0;
   end = 0;
-  /** Set with a string: it has escapes, so it must be decoded. */
+  /** The string that was found has escapes, so it must be decoded. */
   escaped = false;
 
+  /** The string last read had escapes. */
+  private escapesRead = false;
   private bytes: Uint8Array = new Uint8Array(0);
   private at = 0;
   private stop = 0;
@@ -59,7 +61,7 @@ export class JsonScanner {
     while (this.bytes[this.at] !== closeBrace) {
       const start = this.at + 1;
       this.string();
-      visit(start, this.at - 1, this.escaped);
+      visit(start, this.at - 1, this.escapesRead);
       this.space();
       this.at++;
       this.space();
@@ -92,7 +94,7 @@ export class JsonScanner {
     for (;;) {
       const start = this.at + 1;
       if (this.peek() !== quote || !this.string()) return false;
-      const matches = namesKey(this.bytes, start, this.at - 1, this.escaped, key);
+      const matches = namesKey(this.bytes, start, this.at - 1, this.escapesRead, key);
       this.space();
       if (this.peek() !== colon) return false;
       this.at++;
@@ -211,7 +213,7 @@ export class JsonScanner {
   private string(): boolean {
     const { bytes, stop } = this;
     let at = this.at + 1;
-    this.escaped = false;
+    this.escapesRead = false;
     while (at < stop) {
       const byte = bytes[at++]!;
       if (byte === quote) {
@@ -220,7 +222,7 @@ export class JsonScanner {
       }
       if (byte < 0x20) return false;
       if (byte !== backslash) continue;
-      this.escaped = true;
+      this.escapesRead = true;
       const sign = bytes[at++]!;
       if (at > stop) return false;
       if (sign === 0x75) {
