@@ -132,7 +132,9 @@ function recoverSegment(
     segment.maxTimestamp = vouched!.maxTimestamp;
     segment.maxTimestampOffset = vouched!.maxTimestampOffset;
     state.logEndOffset = vouched!.endOffset;
-    return false;
+    const covered = coverHole(context, state, segment, nextBase);
+    if (covered) sealLater(context, state, segment);
+    return covered;
   }
   if (vouched && !from)
     context.logger.error("a segment or its index is shorter than the checkpoint says; checking all of it", {
@@ -159,7 +161,22 @@ function recoverSegment(
   state.logEndOffset = scan.endOffset;
   segment.written = scan.position;
   if (scan.fault) cutTail(context, state, segment, fileBytes, scan, nextBase);
+  else coverHole(context, state, segment, nextBase);
   if (nextBase !== undefined) sealLater(context, state, segment);
+  return true;
+}
+
+/** Covers the offsets between the end of a segment and the begin of the next one, of which nothing is left. */
+function coverHole(context: LogContext, state: LogState, segment: Segment, nextBase: number | undefined): boolean {
+  const end = state.logEndOffset;
+  if (nextBase === undefined || end >= nextBase) return false;
+  context.logger.error("a segment ends before the next one begins; records are missing", {
+    partition: state.name,
+    file: segment.logPath,
+    offset: end,
+    nextOffset: nextBase,
+  });
+  coverGap(context, state, segment, end, nextBase);
   return true;
 }
 
