@@ -418,10 +418,8 @@ function insertOf(table: Table, chunks: readonly RowChunk[]): ArrowInsert {
     for (const chunk of chunks)
       for (let i = 0; i < columns.length; i++) columns[i]!.append(chunk.columns[i]!, 0, chunk.rows);
   }
-  return {
-    schema: table.definition.schema,
-    table: table.definition.name,
-    arrow: encodeStream(table.schema.arrowSchema, columns, rows),
-    staging: { columns: table.schema.columns.map((column) => column.name), select: table.schema.select },
-  };
+  const { schema, name } = table.definition;
+  const arrow = encodeStream(table.schema.arrowSchema, columns, rows);
+  const staging = { columns: table.schema.columns.map((column) => column.name), select: table.schema.select };
+  return table.insertsDirectly ? { schema, table: name, arrow } : { schema, table: name, arrow, staging };
 }

@@ -34,6 +34,8 @@ export interface RowSchema {
   arrowSchema: Uint8Array;
   /** For each column, the SQL that turns the staged column into the table's. */
   select: readonly string[];
+  /** Some of `select` is more than the column's name. */
+  needsCast: boolean;
 }
 
 /** Throws SqlError when a column's type cannot be filled from records. */
@@ -43,6 +45,7 @@ export function compileTable(table: Pick<TableDefinition, "columns" | "name">): 
   const record: { column: RecordColumn; name: string; index: number; notNull: boolean }[] = [];
   const arrow: ArrowField[] = [];
   const select: string[] = [];
+  let needsCast = false;
   table.columns.forEach((definition, index) => {
     const { name, notNull } = definition;
     const type = parseType(definition.type);
@@ -51,6 +54,7 @@ export function compileTable(table: Pick<TableDefinition, "columns" | "name">): 
     if (own) {
       record.push({ column: own, name, index, notNull });
       arrow.push({ name, type: own.arrow });
+      needsCast ||= own.needsCast;
       select.push(own.needsCast ? cast(quoted, type) : quoted);
       return;
     }
@@ -58,6 +62,7 @@ export function compileTable(table: Pick<TableDefinition, "columns" | "name">): 
     fields.push({ name, type: definition.type, index, notNull, default: definition.default });
     readers.push({ name, codec });
     arrow.push({ name, type: codec.arrow });
+    needsCast ||= codec.needsCast;
     select.push(codec.needsCast ? cast(quoted, type) : quoted);
   });
   const raw = fields.length === 0;
@@ -68,7 +73,17 @@ export function compileTable(table: Pick<TableDefinition, "columns" | "name">): 
         "a table can have one or the other",
     );
   const reader = new ObjectReader(readers);
-  return { columns: table.columns, fields, reader, record, raw, arrow, arrowSchema: encodeSchema(arrow), select };
+  return {
+    columns: table.columns,
+    fields,
+    reader,
+    record,
+    raw,
+    arrow,
+    arrowSchema: encodeSchema(arrow),
+    select,
+    needsCast,
+  };
 }
 
 function compileColumn(name: string, type: SqlType) {

@@ -25,6 +25,8 @@ export class Table {
   readonly missing: readonly MissingValue[];
   /** When reading the log, every field is there; should one not be, it is NULL. */
   readonly missingInLog: readonly MissingValue[];
+  /** Staged columns are the table's own, in order and type, so that rows need no staging table. */
+  readonly insertsDirectly: boolean;
   /** DuckDB has a say about each batch (computed.ts). */
   readonly needsEngine: boolean;
 
@@ -40,6 +42,9 @@ export class Table {
       return json === undefined ? { kind: "computed", values: undefined } : { kind: "constant", json };
     });
     this.missingInLog = this.schema.fields.map(() => ({ kind: "null" }));
+    // DuckDB's own text of the table; a name that merely contains these words costs a staging table, no more.
+    const hasGenerated = definition.sql.includes("GENERATED ALWAYS AS");
+    this.insertsDirectly = !hasGenerated && !this.schema.needsCast;
     this.needsEngine = definition.checks.length > 0 || definition.unique.length > 0;
   }
 
