@@ -13,25 +13,25 @@ export function applyInserts(core: EngineCore, request: ApplyRequest): void {
     // Staged before the transaction and in the in-memory database: rows go into the write-ahead log once, not twice.
     inserts.forEach((insert, i) => {
       if (insert.staging)
-        core.calls.insertArrow(core.own, insert.arrow, {
+        core.calls.insertArrow(core.writer, insert.arrow, {
           schema: stagingDatabase,
           name: stagingTable(i),
           create: true,
         });
     });
-    core.run("BEGIN TRANSACTION");
+    core.write("BEGIN TRANSACTION");
     inserts.forEach((insert, i) => {
       insertRows(core, insert, i);
     });
-    for (const statement of request.statements ?? []) core.run(statement);
+    for (const statement of request.statements ?? []) core.write(statement);
     writeCursors(core, request.cursors);
-    core.run("COMMIT");
+    core.write("COMMIT");
   } catch (error) {
     rollBack(core);
     throw error;
   } finally {
     inserts.forEach((insert, i) => {
-      if (insert.staging) core.run(`DROP TABLE IF EXISTS ${stagingDatabase}.${stagingTable(i)}`);
+      if (insert.staging) core.write(`DROP TABLE IF EXISTS ${stagingDatabase}.${stagingTable(i)}`);
     });
   }
 }
@@ -52,25 +52,29 @@ export function readCursors(core: EngineCore): Cursor[] {
     }));
 }
 
-/** A commit that failed has ended its transaction already. */
+/**
+ * A commit that failed has ended its transaction already. The connection is given up: after a malformed stream of rows the library would
+ * take the next one for its continuation.
+ */
 function rollBack(core: EngineCore): void {
   try {
-    core.run("ROLLBACK");
+    core.write("ROLLBACK");
   } catch {
     // No transaction is open: nothing is left to undo.
   }
+  core.renewWriter();
 }
 
 function insertRows(core: EngineCore, insert: ArrowInsert, place: number): void {
   const schema = insert.schema ?? "main";
   if (!insert.staging) {
-    core.calls.insertArrow(core.own, insert.arrow, { schema, name: insert.table, create: false });
+    core.calls.insertArrow(core.writer, insert.arrow, { schema, name: insert.table, create: false });
     return;
   }
   const target = `${quoteIdentifier(schema)}.${quoteIdentifier(insert.table)}`;
   const columns = insert.staging.columns.map(quoteIdentifier).join(", ");
   const select = insert.staging.select.join(", ");
-  core.run(`INSERT INTO ${target} (${columns}) SELECT ${select} FROM ${stagingDatabase}.${stagingTable(place)}`);
+  core.write(`INSERT INTO ${target} (${columns}) SELECT ${select} FROM ${stagingDatabase}.${stagingTable(place)}`);
 }
 
 function writeCursors(core: EngineCore, cursors: readonly Cursor[]): void {
@@ -78,5 +82,5 @@ function writeCursors(core: EngineCore, cursors: readonly Cursor[]): void {
   const rows = cursors.map(
     ({ topicId, partition, nextOffset }) => `(${quoteText(topicId)}, ${partition}, ${nextOffset})`,
   );
-  core.run(`INSERT OR REPLACE INTO _rowlog.cursors VALUES ${rows.join(", ")}`);
+  core.write(`INSERT OR REPLACE INTO _rowlog.cursors VALUES ${rows.join(", ")}`);
 }

@@ -21,8 +21,10 @@ const pollMs = 10;
 export class EngineCore {
   readonly calls: DuckDbCalls;
   readonly files: DatabaseFiles;
-  /** For the engine's own statements, and for what it applies. */
+  /** For the engine's own statements; our functions belong to it. */
   readonly own: number;
+  /** For what the applier writes. */
+  writer: number;
   /** `headersWritten` of the files as the last checkpoint left it. */
   private checkpoints = 0;
 
@@ -30,6 +32,7 @@ export class EngineCore {
     this.calls = calls;
     this.files = files;
     this.own = calls.connect();
+    this.writer = 0;
   }
 
   static async start(disk: Disk, settings: EngineSettings, fence?: Int32Array): Promise<EngineCore> {
@@ -46,6 +49,7 @@ export class EngineCore {
     });
     const core = new EngineCore(calls, files);
     core.configure(settings, bridge);
+    core.renewWriter();
     return core;
   }
 
@@ -84,6 +88,15 @@ export class EngineCore {
 
   run(sql: string): void {
     this.calls.run(this.own, sql);
+  }
+
+  write(sql: string): void {
+    this.calls.run(this.writer, sql);
+  }
+
+  renewWriter(): void {
+    if (this.writer !== 0) this.calls.disconnect(this.writer);
+    this.writer = this.connect();
   }
 
   /** Rows of a small statement as JavaScript values. */

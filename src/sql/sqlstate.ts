@@ -12,8 +12,10 @@ export function sqlErrorOf(raw: string, sql: string): SqlError {
   return new SqlError(stateOf(type, text), withoutBadAdvice(text), position);
 }
 
-/** DuckDB advises to install extensions, which nobody can do here. */
+/** DuckDB advises to install extensions and to change settings, which nobody can do here. */
 function withoutBadAdvice(text: string): string {
+  const memory = text.indexOf("\n\nPossible solutions:");
+  if (memory > 0) return `the statement needs more memory than the engine may use: ${text.split("\n", 1)[0]}`;
   const known = /^(.*? with name ".*?") is not in the catalog, but it exists in the (\S+) extension/.exec(text);
   if (known)
     return `${known[1]} is not available: it needs DuckDB's ${known[2]} extension, which this node does not have`;
