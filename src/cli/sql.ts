@@ -3,7 +3,7 @@
  * Results go to standard output, errors to standard error; the exit code is 1 when a statement failed.
  */
 import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
-import { splitRow } from "../http/row_text.ts";
+import { cellText, splitRow } from "../http/row_text.ts";
 import { CliError, type Io, UsageError } from "./io.ts";
 import { Progress } from "./progress.ts";
 import { SqlClient, SqlFailure } from "./sql_client.ts";
@@ -141,6 +141,7 @@ export class SqlSession {
     try {
       const signals = [this.io.signal, ...(this.interrupt ? [this.interrupt.signal] : [])];
       const { columns, rows } = await this.client.query(statement, AbortSignal.any(signals));
+      if (isPlan(columns) && drawn.has(this.options.mode)) return await this.#printPlan(rows);
       const printer = new RowPrinter(columns, this.options);
       let begun = false;
       for await (const chunk of rows) {
@@ -160,6 +161,18 @@ export class SqlSession {
       progress.end();
     }
   }
+
+  async #printPlan(rows: AsyncIterable<readonly string[]>): Promise<void> {
+    for await (const chunk of rows)
+      for (const row of chunk) await this.write(`${cellText(splitRow(row)[1] ?? "")?.trimEnd() ?? ""}\n`);
+  }
+}
+
+/** Modes for people: a plan is a drawing of its own there, not a cell. */
+const drawn = new Set<OutputMode>(["table", "duckbox", "box", "column"]);
+
+function isPlan(columns: readonly { name: string }[]): boolean {
+  return columns.length === 2 && columns[0]?.name === "explain_key" && columns[1]?.name === "explain_value";
 }
 
 /** The code, the message, and the line of the statement with a mark under the place. */

@@ -1,5 +1,6 @@
 /** TopicService of the HTTP routes over a node's catalog, logs and produce path. */
 import { errorName, KafkaError } from "../base/kafka_error.ts";
+import { limits } from "../base/limits.ts";
 import type { Services } from "../broker/handler.ts";
 import { produceBatch } from "../broker/produce_path.ts";
 import type { TopicEntry } from "../catalog/catalog.ts";
@@ -147,7 +148,8 @@ async function read(
 function readRecords(log: PartitionLog, from: number, limit: number): StoredRecord[] {
   const records: StoredRecord[] = [];
   let next = from;
-  while (records.length < limit) {
+  let bytes = 0;
+  while (records.length < limit && bytes < limits.httpReadBytesMax) {
     const chunks = log.read(next, { maxBytes: readBytes, minOneBatch: true, isolation: "highWatermark" });
     if (chunks.length === 0) break;
     const before = next;
@@ -156,7 +158,9 @@ function readRecords(log: PartitionLog, from: number, limit: number): StoredReco
         next = batch.header.lastOffset + 1;
         if (batch.header.isControl) continue;
         for (const { offset, timestamp, key, value, headers } of batch) {
-          if (offset < from || records.length >= limit) continue;
+          if (offset < from || records.length >= limit || bytes >= limits.httpReadBytesMax) continue;
+          bytes += (key?.length ?? 0) + (value?.length ?? 0);
+          for (const header of headers) bytes += header.key.length + (header.value?.length ?? 0);
           records.push({
             partition: log.partition,
             offset,

@@ -165,6 +165,24 @@ describe("produce and consume", () => {
     expect(await ok(["consume", "p4", "-e", "-f", "%s\\n"])).toBe(lines);
   });
 
+  test("a read over HTTP ends early when its records are large, and says where to go on", async () => {
+    const large = 1_000_000;
+    await ok(["topic", "create", "large"]);
+    await ok(["produce", "large", "-z", "gzip", "-q"], `${"x".repeat(large)}\n`.repeat(20));
+    const url = `${environment.ROWLOG_URL}/v1/topics/large/records?limit=1000`;
+    const sizes: number[] = [];
+    for (let offset = 0; offset < 20; ) {
+      const answer = (await (await fetch(`${url}&offset=${offset}`)).json()) as {
+        records: { value: string }[];
+        next_offset: number;
+      };
+      expect(answer.next_offset).toBe(offset + answer.records.length);
+      sizes.push(answer.records.length);
+      offset = answer.next_offset;
+    }
+    expect(sizes).toEqual([9, 9, 2]);
+  });
+
   test("Ctrl-C while waiting for input sends what was typed and ends", async () => {
     await ok(["topic", "create", "p6"]);
     const io = fakeIo({ environment });
@@ -256,6 +274,11 @@ describe("sql", () => {
     expect(failed.out).not.toContain("│ 2 │");
     expect(failed.err).toContain("42P01");
     expect(failed.err).toContain("  SELECT * FROM none_such\n                ^\n");
+  });
+
+  test("a plan is drawn, not put into a cell", async () => {
+    expect(await ok(["sql", "-c", "EXPLAIN SELECT 1"])).toMatch(/^┌─+┐\n│ +PROJECTION +│\n/);
+    expect(await ok(["sql", "--format", "csv", "-c", "EXPLAIN SELECT 1"])).toStartWith("explain_key,explain_value\n");
   });
 
   test("scripts from standard input and files, with dot commands", async () => {
