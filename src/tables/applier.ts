@@ -92,7 +92,8 @@ export class Applier {
     this.signal();
   }
 
-  private watch(table: Table, log: PartitionLog, partition: number, next: number): PartitionState {
+  private watch(table: Table, log: PartitionLog, partition: number, applied: number): PartitionState {
+    const next = this.withinLog(log, applied);
     const state: PartitionState = {
       table,
       partition,
@@ -108,6 +109,22 @@ export class Applier {
     };
     if (next < log.highWatermark) this.active.add(state);
     return state;
+  }
+
+  /**
+   * With `--durability os` a power cut can take records from the log whose rows DuckDB already has. Their offsets are
+   * given to new records, which must not be taken for applied.
+   */
+  private withinLog(log: PartitionLog, applied: number): number {
+    const end = log.logEndOffset;
+    if (applied <= end) return applied;
+    this.logger.error("the table has rows of records that its log has lost", {
+      topic: log.topic,
+      partition: log.partition,
+      applied,
+      logEnd: end,
+    });
+    return end;
   }
 
   /** Forgets a table; resolves when no transaction with its rows is under way. */
@@ -355,7 +372,7 @@ export class Applier {
     const known = new Map(cursors.map((cursor) => [`${cursor.topicId} ${cursor.partition}`, cursor.nextOffset]));
     for (const states of this.partitions.values())
       for (const state of states) {
-        const next = known.get(`${state.table.topic.id} ${state.partition}`) ?? 0;
+        const next = this.withinLog(state.log, known.get(`${state.table.topic.id} ${state.partition}`) ?? 0);
         if (next !== state.next) {
           // A database that fell behind (its worker died) is brought up from the log.
           state.next = next;

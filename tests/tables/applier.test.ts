@@ -205,3 +205,20 @@ describe("applier", () => {
     await applier.close();
   });
 });
+
+test("records under offsets that a power cut took from the log are applied, though the cursor was past them", async () => {
+  const target = new FakeTarget();
+  target.position.set("0", { topicId: "id", partition: 0, nextOffset: 5 });
+  const log = new FakeLog();
+  log.append(2);
+  log.advance();
+  const applier = start(target, [log]);
+  await applier.barrier();
+  expect(target.rows).toEqual([]);
+  log.append(2);
+  log.advance();
+  await applier.barrier();
+  expect(target.rows).toEqual([2, 3]);
+  expect(target.position.get("0")?.nextOffset).toBe(4);
+  await applier.close();
+});
