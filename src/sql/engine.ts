@@ -22,6 +22,7 @@ import type {
 import { QueryResult, ResultQueue, type ResultStream } from "./result.ts";
 import type { Statement } from "./statements.ts";
 import type { Token } from "./tokens.ts";
+import type { SqlValue } from "./values.ts";
 
 export interface EngineOptions {
   /** The database file; its folder must exist. */
@@ -48,6 +49,9 @@ const windowChunks = 8;
 /** Milliseconds after which a statement that does not stop takes its worker with it. */
 const stopGraceMs = 10_000;
 
+/** Milliseconds before an engine that failed to start is tried again. */
+const restartPauseMs = 1_000;
+
 /** An open call: settled once. */
 interface Call {
   settle(value: unknown): void;
@@ -69,6 +73,9 @@ export class SqlEngine {
   private readonly calls = new Map<number, Call>();
   private nextId = 1;
   private ready: Promise<void>;
+  private state: "starting" | "up" | "failed" = "starting";
+  /** When an engine that failed to start may be tried again, on the clock of `performance`. */
+  private retryAtMs = 0;
   private closed = false;
   private readonly restartListeners = new Set<() => void>();
 
@@ -119,7 +126,7 @@ export class SqlEngine {
     const { params, signal, form = "json", durable = true } = options;
     const timeoutMs = options.timeoutMs ?? this.options.timeoutMs ?? 300_000;
     if (signal?.aborted) throw new SqlError("57014", "the statement was cancelled before it started");
-    await this.ready;
+    await this.started();
     const id = this.nextId++;
     const cancel = (reason: string) => this.cancel(id, reason);
     const onAbort = () => cancel("nobody waits for its answer");
@@ -159,6 +166,11 @@ export class SqlEngine {
     return this.request({ kind: "apply", request });
   }
 
+  /** What `queries` answer behind `setup`, in a transaction that is rolled back. */
+  probe(setup: readonly string[], queries: readonly string[]): Promise<SqlValue[][][]> {
+    return this.request({ kind: "probe", setup, queries });
+  }
+
   cursors(): Promise<Cursor[]> {
     return this.request({ kind: "cursors" });
   }
@@ -188,8 +200,7 @@ export class SqlEngine {
   }
 
   private async request<T>(body: RequestBody): Promise<T> {
-    if (this.closed) throw new SqlError("57P01", "the SQL engine is closed");
-    await this.ready;
+    await this.started();
     return this.send<T>(body);
   }
 
@@ -253,27 +264,42 @@ export class SqlEngine {
     return call;
   }
 
+  /** The engine as soon as it can take calls; starts it again when the last attempt to start failed a while ago. */
+  private async started(): Promise<void> {
+    if (this.closed) throw closedError();
+    if (this.state === "failed" && performance.now() >= this.retryAtMs) this.ready = this.launch();
+    await this.ready;
+    if (this.closed) throw closedError();
+  }
+
   private async launch(): Promise<void> {
-    const fence = new SharedArrayBuffer(4);
-    const wasmPath = await duckdbWasmPath();
-    const worker = spawnWorker(new URL("./engine_worker.ts", import.meta.url), {
-      message: (message) => this.received(message as EngineReply),
-      died: (reason) => this.broke(reason),
-    });
-    this.running = { worker, fence: new Int32Array(fence) };
-    const settings = {
-      path: this.options.path,
-      wasmPath,
-      memoryBytesMax: this.options.memoryBytesMax ?? 1536 * 1024 * 1024,
-    };
-    await this.send<void>({ kind: "start", settings, fence });
+    this.state = "starting";
+    try {
+      const wasmPath = await duckdbWasmPath();
+      if (this.closed) throw closedError();
+      const fence = new SharedArrayBuffer(4);
+      const worker = spawnWorker(new URL("./engine_worker.ts", import.meta.url), {
+        message: (message) => this.received(message as EngineReply),
+        died: (reason) => this.broke(reason),
+      });
+      this.running = { worker, fence: new Int32Array(fence) };
+      const { path, memoryBytesMax = 1536 * 1024 * 1024 } = this.options;
+      await this.send<void>({ kind: "start", settings: { path, wasmPath, memoryBytesMax }, fence });
+      this.state = "up";
+    } catch (error) {
+      this.state = "failed";
+      this.retryAtMs = performance.now() + restartPauseMs;
+      this.stopWorker("the SQL engine could not be started");
+      throw error;
+    }
   }
 
   private broke(reason: string): void {
-    if (this.closed) return;
-    const starting = this.running === undefined;
+    if (this.closed || this.state === "failed") return;
+    const wasUp = this.state === "up";
     this.stopWorker(`the SQL engine stopped (${reason}) and starts again; run the statement again`);
-    if (starting) return;
+    // One that breaks while it starts is tried again with the next call, not at once and for ever.
+    if (!wasUp) return;
     this.options.logger.error("SQL engine stopped; starting it again", { reason });
     this.ready = this.launch();
     this.ready.then(
@@ -298,4 +324,8 @@ export class SqlEngine {
     this.closed = true;
     this.stopWorker("the SQL engine was closed");
   }
+}
+
+function closedError(): SqlError {
+  return new SqlError("57P01", "the SQL engine is closed");
 }

@@ -4,6 +4,7 @@
  * Invariants: the database file and its log change only here. A checkpoint runs right after every start, before the first write, and
  * always empties the log with it: DuckDB-WASM cannot do that itself, and commits written behind an old checkpoint mark would be lost.
  */
+import { SqlError } from "../base/sql_error.ts";
 import type { Disk } from "../platform/disk.ts";
 import { readBatch } from "./arrow/batch.ts";
 import { readSchema } from "./arrow/schema.ts";
@@ -35,6 +36,7 @@ export class EngineCore {
     this.writer = 0;
   }
 
+  /** Throws SqlError 58030 when the database cannot be opened. */
   static async start(disk: Disk, settings: EngineSettings, fence?: Int32Array): Promise<EngineCore> {
     const files = new DatabaseFiles(disk, settings.path, fence);
     const bridge = new ScalarBridge();
@@ -48,8 +50,13 @@ export class EngineCore {
       query: { queryPollingInterval: pollMs },
     });
     const core = new EngineCore(calls, files);
-    core.configure(settings, bridge);
-    core.renewWriter();
+    try {
+      core.configure(settings, bridge);
+      core.renewWriter();
+    } catch (error) {
+      const why = files.takeFailure()?.message ?? (error instanceof Error ? error.message : String(error));
+      throw new SqlError("58030", `cannot open the database ${settings.path}: ${why}`);
+    }
     return core;
   }
 

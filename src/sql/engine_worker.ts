@@ -12,7 +12,8 @@ import { EngineFailure } from "./duckdb_library.ts";
 import { EngineCore } from "./engine_core.ts";
 import type { EngineReply, EngineRequest } from "./messages.ts";
 import { withoutParameters } from "./parameters.ts";
-import { type QueryRequest, QueryRun } from "./query_run.ts";
+import { probe } from "./probe.ts";
+import { type QueryRequest, QueryRun, timeIsUp } from "./query_run.ts";
 import { breaksEngine, sqlErrorOf } from "./sqlstate.ts";
 import { statementsOf } from "./statements.ts";
 import { tokensOf } from "./tokens.ts";
@@ -20,7 +21,7 @@ import { tokensOf } from "./tokens.ts";
 let core: EngineCore | undefined;
 const runs = new Map<number, QueryRun>();
 /** Statements that have not started. */
-const waiting: QueryRequest[] = [];
+const waiting: { request: QueryRequest; deadline: number }[] = [];
 /** Requests for a checkpoint; it is made as soon as nothing runs. */
 const checkpointsAsked: number[] = [];
 let turning = false;
@@ -46,7 +47,7 @@ async function start(request: Extract<EngineRequest, { kind: "start" }>): Promis
 function handle(core: EngineCore, request: EngineRequest): void {
   switch (request.kind) {
     case "query":
-      waiting.push(request);
+      waiting.push({ request, deadline: performance.now() + request.timeoutMs });
       turn();
       break;
     case "more":
@@ -69,7 +70,7 @@ function handle(core: EngineCore, request: EngineRequest): void {
 
 function cancel(id: number, reason: string): void {
   runs.get(id)?.cancel(reason);
-  const index = waiting.findIndex((request) => request.id === id);
+  const index = waiting.findIndex(({ request }) => request.id === id);
   if (index < 0) return;
   waiting.splice(index, 1);
   fail(id, new SqlError("57014", `the statement was cancelled: ${reason}`), "");
@@ -89,6 +90,8 @@ function answer(core: EngineCore, request: EngineRequest): Extract<EngineReply, 
     case "apply":
       applyInserts(core, request.request);
       return undefined;
+    case "probe":
+      return probe(core, request.setup, request.queries);
     case "cursors":
       return readCursors(core);
     case "sync":
@@ -130,10 +133,16 @@ function mayStart(): boolean {
 }
 
 function startWaiting(): void {
+  const now = performance.now();
+  for (let i = waiting.length - 1; i >= 0; i--) {
+    if (waiting[i]!.deadline > now) continue;
+    const [{ request }] = waiting.splice(i, 1) as [(typeof waiting)[number]];
+    fail(request.id, timeIsUp(request), "");
+  }
   while (waiting.length > 0 && (runs.size === 0 || mayStart())) {
-    const request = waiting.shift()!;
+    const { request, deadline } = waiting.shift()!;
     try {
-      runs.set(request.id, new QueryRun(core!, request, post));
+      runs.set(request.id, new QueryRun(core!, request, deadline, post));
     } catch (error) {
       fail(request.id, error, request.sql);
     }
@@ -155,12 +164,16 @@ function foldLog(): void {
 
 let alarm: ReturnType<typeof setTimeout> | undefined;
 
-/** Runs that wait for their readers still end when their time is up. */
+/** Statements that wait, for their readers or for their turn, still end when their time is up. */
 function wakeAtDeadline(): void {
   clearTimeout(alarm);
   alarm = undefined;
-  if (runs.size === 0) return;
-  const leftMs = Math.min(...[...runs.values()].map((run) => run.timeLeftMs));
+  const now = performance.now();
+  const leftMs = Math.min(
+    ...[...runs.values()].map((run) => run.timeLeftMs),
+    ...waiting.map(({ deadline }) => deadline - now),
+  );
+  if (leftMs === Number.POSITIVE_INFINITY) return;
   alarm = setTimeout(turn, Math.max(1, Math.min(leftMs, 2 ** 31 - 1)));
 }
 

@@ -4,6 +4,7 @@
  */
 import type { Statement } from "./statements.ts";
 import type { Token } from "./tokens.ts";
+import type { SqlValue } from "./values.ts";
 
 /** What the engine needs to start. */
 export interface EngineSettings {
@@ -71,6 +72,7 @@ export type EngineRequest =
   | { kind: "tokens"; id: number; sql: string }
   | { kind: "tableNames"; id: number; sql: string }
   | { kind: "apply"; id: number; request: ApplyRequest }
+  | { kind: "probe"; id: number; setup: readonly string[]; queries: readonly string[] }
   | { kind: "cursors"; id: number }
   | { kind: "sync"; id: number }
   | { kind: "checkpoint"; id: number }
@@ -96,7 +98,7 @@ export type EngineReply =
   /** `text`: rows, each a JSON array, separated by line feeds. */
   | { kind: "rows"; id: number; rows: number; text: string }
   | { kind: "batch"; id: number; bytes: Uint8Array }
-  | { kind: "done"; id: number; value?: Statement[] | Token[] | string[] | Cursor[] | EngineStatus }
+  | { kind: "done"; id: number; value?: Statement[] | Token[] | SqlValue[][][] | string[] | Cursor[] | EngineStatus }
   | { kind: "failed"; id: number; sqlstate: string; message: string; position?: number }
   /** The engine can do nothing more; it must be started anew. */
   | { kind: "broken"; reason: string };

@@ -42,14 +42,14 @@ export class QueryRun {
   private typesArePlain = false;
   private cancelled: string | undefined;
 
-  /** Throws SqlError for text that is not one statement that may run. */
-  constructor(core: EngineCore, request: QueryRequest, post: QueryRun["post"]) {
+  /** `deadline`: when its time is up, on the clock of `performance`. Throws SqlError for text that is not one statement that may run. */
+  constructor(core: EngineCore, request: QueryRequest, deadline: number, post: QueryRun["post"]) {
     this.core = core;
     this.request = request;
     this.post = post;
     this.id = request.id;
     this.credit = request.window;
-    this.deadline = performance.now() + request.timeoutMs;
+    this.deadline = deadline;
     const { sql, params } = request;
     const tokens = tokensOf(sql, core.calls.tokenize(sql));
     const statements = statementsOf(sql, tokens);
@@ -87,8 +87,7 @@ export class QueryRun {
   step(): void {
     try {
       if (this.cancelled !== undefined) throw new SqlError("57014", `the statement was cancelled: ${this.cancelled}`);
-      if (this.timeLeftMs <= 0)
-        throw new SqlError("57014", `the statement was cancelled: it took longer than ${this.request.timeoutMs} ms`);
+      if (this.timeLeftMs <= 0) throw timeIsUp(this.request);
       this.advance();
     } catch (error) {
       this.end();
@@ -181,3 +180,7 @@ export class QueryRun {
 }
 
 const reads = new Set<StatementKind>(["select", "describe", "show", "summarize"]);
+
+export function timeIsUp({ timeoutMs }: QueryRequest): SqlError {
+  return new SqlError("57014", `the statement was cancelled: it took longer than ${timeoutMs} ms`);
+}

@@ -1,7 +1,8 @@
 /** The applier's transaction, results of any size, cancellation, memory, and a worker that breaks. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { Int32, Int64, Table, tableToIPC, Utf8, vectorFromArray } from "apache-arrow";
-import type { SqlEngine } from "../../src/sql/engine.ts";
+import { silentLogger } from "../../src/base/log.ts";
+import { SqlEngine } from "../../src/sql/engine.ts";
 import { failure, startEngine, type TestEngine } from "./support.ts";
 
 let running: TestEngine;
@@ -134,4 +135,15 @@ test("a worker that breaks is started again with all that was committed", async 
   expect((await pending).sqlstate).toBe("57P02");
   expect([await count(), await engine.cursors()]).toEqual([before, [cursor(11)]]);
   expect(restarts).toBe(1);
+}, 60_000);
+
+test("an engine that cannot start says why, and one that is closed takes no calls", async () => {
+  const missing = { path: `${running.path}/no/such/folder/db`, logger: silentLogger };
+  const error = await failure(SqlEngine.start(missing));
+  expect(error.sqlstate).toMatch(/^58/);
+  expect(error.message).toContain("no/such/folder");
+  const other = await startEngine();
+  await other.stop();
+  expect((await failure(other.engine.query("SELECT 1"))).sqlstate).toBe("57P01");
+  expect((await failure(other.engine.cursors())).sqlstate).toBe("57P01");
 }, 60_000);
