@@ -59,7 +59,7 @@ class Load:
                             self.producer.produce(topic, value=value, key=str(number), partition=number % count,
                                                   on_delivery=self.delivered(number))
                     self.producer.poll(0)
-            time.sleep(0.01)
+            time.sleep(0.03)
 
     def consume(self):
         """Notes how far every partition was read without a gap, and commits about every tenth poll."""
