@@ -100,7 +100,8 @@ describe("documentation", () => {
           const fault = block.output === undefined ? undefined : outputFault(block.output, shown);
           if (fault !== undefined) throw new Error(`${where}: ${fault}`);
           // A page may show a failure: then its message is what counts.
-          if (block.output === undefined && code !== 0) throw new Error(`${where} ended with ${code}:\n${shown}`);
+          if (block.output === undefined && code !== 0)
+            throw new Error(`${where} ended with ${code}:\n${shown}\nthe node said\n${node.output()}`);
         }
       } finally {
         await node.remove();
@@ -108,6 +109,20 @@ describe("documentation", () => {
       }
     }, 180_000);
   }
+
+  test("metrics that the operations guide names are there", async () => {
+    const page = readFileSync(join(root, "docs/guide/operations.md"), "utf8");
+    const named = [...page.matchAll(/`((?:kafka|rowlog|process)_[a-z_]+)`/g)].map(([, name]) => name!);
+    expect(named.length).toBeGreaterThan(10);
+    const node = await startNodeProcess();
+    try {
+      const text = await (await fetch(`http://127.0.0.1:${node.httpPort}/metrics`)).text();
+      const served = new Set([...text.matchAll(/^# TYPE (\S+) /gm)].map(([, name]) => name!));
+      expect(named.filter((name) => !served.has(name))).toEqual([]);
+    } finally {
+      await node.remove();
+    }
+  }, 60_000);
 
   test("links between pages lead somewhere", () => {
     for (const page of pages) {
