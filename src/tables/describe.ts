@@ -9,15 +9,19 @@ import type { ColumnDefinition, TableDefinition } from "../catalog/entries.ts";
 import type { SqlEngine } from "../sql/engine.ts";
 import { type Token, wordOf } from "../sql/tokens.ts";
 import { parseType, quoteIdentifier, quoteText, type SqlType, typeName } from "../sql/types.ts";
+import type { SqlValue } from "../sql/values.ts";
 import { type CreateTable, closing } from "./create_table.ts";
-import { cellsOf, run } from "./engine_calls.ts";
+import { cellsOf } from "./engine_calls.ts";
 import { compileType, storageType } from "./json/compile.ts";
 import { JsonScanner } from "./json/scan.ts";
 import { isRecordColumn } from "./record_columns.ts";
 import { compileTable } from "./row_schema.ts";
 
-/** Where tables are made to be described. */
-export const describeSchema = "_rowlog_describe";
+/**
+ * Where tables are made to be described, in a transaction that is rolled back: DuckDB 1.4 cannot replay a CREATE TYPE in a schema other
+ * than main from its log, and a node killed after such a one could open its tables no more.
+ */
+const describeSchema = "_rowlog_describe";
 const jsonMarker = "_rowlog json";
 
 interface Described {
@@ -54,31 +58,25 @@ export async function describeTable(engine: SqlEngine, create: CreateTable): Pro
 }
 
 async function inSchemaOfItsOwn(engine: SqlEngine, create: CreateTable): Promise<Described> {
-  await dropDescribeSchema(engine);
-  await run(engine, `CREATE SCHEMA ${describeSchema}`);
+  const head = `CREATE TABLE ${describeSchema}.${quoteIdentifier(create.name)} `;
+  const where = `WHERE database_name = 'rowlog' AND schema_name = '${describeSchema}' AND table_name = ${quoteText(create.name)}`;
+  const setup = [
+    `CREATE SCHEMA ${describeSchema}`,
+    `CREATE TYPE ${describeSchema}.json AS ENUM (${quoteText(jsonMarker)})`,
+    head + create.columns,
+  ];
+  const queries = [
+    `SELECT constraint_type, expression, constraint_column_names FROM duckdb_constraints() ${where} ORDER BY constraint_index`,
+    `SELECT sql FROM duckdb_tables() ${where}`,
+    `SELECT column_name, data_type, column_default FROM duckdb_columns() ${where} ORDER BY column_index`,
+  ];
   try {
-    await run(engine, `CREATE TYPE ${describeSchema}.json AS ENUM (${quoteText(jsonMarker)})`);
-    const head = `CREATE TABLE ${describeSchema}.${quoteIdentifier(create.name)} `;
-    try {
-      await run(engine, head + create.columns);
-    } catch (error) {
-      throw moved(error, head.length, create.columnsOffset);
-    }
-    return await readDescription(engine, create);
-  } finally {
-    await dropDescribeSchema(engine);
+    const [constraints, texts, columns] = await engine.probe(setup, queries);
+    const text = texts![0]![0] as string;
+    return readDescription(create, constraints!, columns!, text, await engine.tokens(text));
+  } catch (error) {
+    throw moved(error, head.length, create.columnsOffset);
   }
-}
-
-/**
- * Drops the schema and what is in it, one by one. Not with CASCADE: DuckDB then logs the schema's end before that of its tables, and
- * cannot replay its log after a crash.
- */
-export async function dropDescribeSchema(engine: SqlEngine): Promise<void> {
-  const where = `database_name = 'rowlog' AND schema_name = ${quoteText(describeSchema)}`;
-  const tables = await cellsOf(engine, `SELECT table_name FROM duckdb_tables() WHERE ${where}`);
-  for (const [name] of tables) await run(engine, `DROP TABLE ${describeSchema}.${quoteIdentifier(name as string)}`);
-  await run(engine, `DROP TYPE IF EXISTS ${describeSchema}.json`, `DROP SCHEMA IF EXISTS ${describeSchema}`);
 }
 
 /** An error in our text becomes one in the user's. */
@@ -89,22 +87,17 @@ function moved(error: unknown, from: number, to: number): unknown {
   return new SqlError(error.sqlstate, message, inside ? error.position! - from + to : undefined);
 }
 
-async function readDescription(engine: SqlEngine, create: CreateTable): Promise<Described> {
-  const where = `WHERE database_name = 'rowlog' AND schema_name = ${quoteText(describeSchema)} AND table_name = ${quoteText(create.name)}`;
-  const constraints = await cellsOf(
-    engine,
-    `SELECT constraint_type, expression, constraint_column_names FROM duckdb_constraints() ${where} ORDER BY constraint_index`,
-  );
+function readDescription(
+  create: CreateTable,
+  constraints: readonly SqlValue[][],
+  rows: readonly SqlValue[][],
+  text: string,
+  tokens: readonly Token[],
+): Described {
   for (const [type, , columns] of constraints) refuseConstraint(type as string, columns as string[]);
-  const text = (await cellsOf(engine, `SELECT sql FROM duckdb_tables() ${where}`))[0]![0] as string;
-  const tokens = await engine.tokens(text);
   const generated = generatedColumns(tokens);
-  const rows = await cellsOf(
-    engine,
-    `SELECT column_name, data_type, is_nullable::BOOLEAN, column_default FROM duckdb_columns() ${where} ORDER BY column_index`,
-  );
   const columns = rows.map(
-    ([name, type, , byDefault]): ColumnDefinition => ({
+    ([name, type, byDefault]): ColumnDefinition => ({
       name: name as string,
       type: typeName(withJson(parseType(type as string))),
       notNull: constraints.some(

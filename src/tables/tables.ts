@@ -14,7 +14,6 @@ import type { SqlEngine } from "../sql/engine.ts";
 import { quoteIdentifier, quoteText } from "../sql/types.ts";
 import { Applier } from "./applier.ts";
 import { ingestThroughEngine } from "./computed.ts";
-import { dropDescribeSchema } from "./describe.ts";
 import { cellsOf, run } from "./engine_calls.ts";
 import { type BatchToIngest, batchToLog, decodeForTable, viewBatch } from "./ingest.ts";
 import { PlainTopics } from "./plain_topics.ts";
@@ -287,7 +286,6 @@ export async function makeInEngine(engine: SqlEngine, topic: Pick<TopicEntry, "i
 
 /** Makes DuckDB's tables agree with the catalog's: leftovers go, missing ones are made and then filled from their logs. */
 async function reconcile(engine: SqlEngine, tables: Iterable<Table>, logger: Logger): Promise<void> {
-  await dropDescribeSchema(engine);
   const found = await cellsOf(
     engine,
     "SELECT schema_name, table_name FROM duckdb_tables() WHERE database_name = 'rowlog' AND schema_name <> '_rowlog' AND NOT temporary",
