@@ -18,6 +18,9 @@ import { SqlEngine } from "../../src/sql/engine.ts";
 import { SqlRunner } from "../../src/tables/execute.ts";
 import { Tables } from "../../src/tables/tables.ts";
 
+/** Tests produce records of long ago, which retention would remove. */
+const keep = new Map([["retention.ms", "-1"]]);
+
 export class Lake {
   readonly directory: string;
   readonly lines: string[] = [];
@@ -47,7 +50,7 @@ export class Lake {
     const clock = systemClock;
     this.catalog = await Catalog.open(disk, `${directory}/catalog`, clock, logger);
     this.logs = LogStore.open(disk, `${directory}/log`, { durability: "os", clock, logger });
-    this.topics = new Topics(this.catalog, this.logs, { plain: new Map(), table: new Map() });
+    this.topics = new Topics(this.catalog, this.logs, { plain: keep, table: keep });
     this.tables = new Tables({
       catalog: this.catalog,
       log: (topic, partition) => this.topics.log(topic, partition),
