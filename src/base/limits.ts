@@ -47,6 +47,8 @@ export const limits = {
   catalogEventsMax: 1_000,
   /** Open files of segments and indexes, all partitions together. */
   logFilesOpenMax: 512,
+  /** Memory that large request frames use again, in bytes. */
+  framePoolBytesMax: 64 * 1024 * 1024,
   /** Memory for recent batches that tail consumers are answered from, in bytes; batches that are not durable come on top. */
   recentBatchesBytesMax: 16 * 1024 * 1024,
   /** Bytes of one group commit of one partition, past which the next group begins. */

@@ -4,13 +4,16 @@
  * A frame that lies whole in what arrived is a view of it; one that is spread is gathered in one buffer, which grows
  * with what really arrives, so that a peer that only announces 100 MB costs nothing.
  */
-import { Buffer } from "node:buffer";
+import { BufferPool } from "../base/buffer_pool.ts";
 import { limits } from "../base/limits.ts";
 
 /** The peer announced a frame that is negative or too large: nothing after it can be understood. */
 export class FrameError extends Error {
   override name = "FrameError";
 }
+
+/** Frames that are spread over several reads lie in these; the produce path gives them back. */
+export const framePool = new BufferPool(limits.framePoolBytesMax);
 
 /** Frames up to this size get their buffer at once; memory that is not written to is not resident. */
 const trustedBytes = 2 * 1024 * 1024;
@@ -44,7 +47,7 @@ export class FrameAssembler {
       } else {
         this.frameLength = length;
         this.filled = 0;
-        this.frame = allocate(Math.min(length, Math.max(trustedBytes, chunk.length - at)));
+        this.frame = framePool.take(Math.min(length, Math.max(trustedBytes, chunk.length - at)));
       }
     }
   }
@@ -58,7 +61,7 @@ export class FrameAssembler {
     const take = Math.min(chunk.length - at, this.frameLength - this.filled);
     let frame = this.frame!;
     if (this.filled + take > frame.length) {
-      const grown = allocate(Math.min(this.frameLength, Math.max(2 * frame.length, this.filled + take)));
+      const grown = framePool.take(Math.min(this.frameLength, Math.max(2 * frame.length, this.filled + take)));
       grown.set(frame.subarray(0, this.filled));
       frame = grown;
       this.frame = frame;
@@ -75,10 +78,4 @@ export class FrameAssembler {
       throw new FrameError(`a request of ${length} bytes; at most ${limits.requestFrameBytesMax} are accepted`);
     return length;
   }
-}
-
-/** Memory that is not cleared first, since every byte is overwritten; never from a shared pool, since batches are kept. */
-function allocate(length: number): Uint8Array {
-  const bytes = Buffer.allocUnsafeSlow(length);
-  return new Uint8Array(bytes.buffer, bytes.byteOffset, length);
 }

@@ -30,12 +30,16 @@ export type ProducePath = Pick<Services, "topics" | "tables" | "clock" | "logger
 /** The last batch of each partition whose table check is not finished; later batches line up behind it. */
 const queues = new WeakMap<PartitionLog, Promise<unknown>>();
 
-/** Resolves when the batch is durable (as far as `--durability` asks) or refused; never rejects. */
+/**
+ * Resolves when the batch is durable (as far as `--durability` asks) or refused; never rejects. `release` is called when
+ * nothing holds the memory of the records any more; not always, but never too early.
+ */
 export function produceBatch(
   path: ProducePath,
   topic: TopicEntry,
   partition: number,
   records: Uint8Array | null,
+  release?: () => void,
 ): Promise<ProduceOutcome> {
   let log: PartitionLog;
   try {
@@ -49,7 +53,9 @@ export function produceBatch(
     const batch = check(path, topic, records);
     const accepted = topic.table ? path.tables.ingest(topic, partition, batch) : plain(path, topic, batch);
     if (accepted instanceof Promise) return enqueue(path, topic, log, records, undefined, accepted);
-    return append(path, topic, log, accepted);
+    // Only what is stored as it came, and decoded by nobody, is held by the log alone.
+    const isHeldByLogAlone = !topic.table && accepted.batch === batch.bytes;
+    return append(path, topic, log, accepted, isHeldByLogAlone ? release : undefined);
   } catch (error) {
     return Promise.resolve(failure(path, topic.name, partition, error, log));
   }
@@ -119,9 +125,10 @@ async function append(
   topic: TopicEntry,
   log: PartitionLog,
   accepted: AcceptedBatch,
+  release?: () => void,
 ): Promise<ProduceOutcome> {
   try {
-    const result = log.append(accepted.batch);
+    const result = log.append(accepted.batch, release);
     if (!result.duplicate) accepted.appended(result.baseOffset, result.logAppendTimeMs);
     await result.done;
     if (!result.duplicate)

@@ -118,12 +118,13 @@ export class PartitionLog {
   /**
    * Appends one batch that was checked by validateProduceBatch. The log takes the bytes over: it sets base offset, leader
    * epoch and (on LogAppendTime topics) the time in place, and keeps them; they must not be changed afterwards.
+   * `release` is called if the log comes to hold the bytes no longer and nobody read them from it meanwhile.
    * Throws INVALID_PRODUCER_EPOCH, OUT_OF_ORDER_SEQUENCE_NUMBER or KAFKA_STORAGE_ERROR; then nothing was appended.
    */
-  append(batch: Uint8Array): AppendResult {
+  append(batch: Uint8Array, release?: () => void): AppendResult {
     const { writer } = this.loaded ?? this.load();
     try {
-      return writer.append(batch);
+      return writer.append(batch, release);
     } catch (error) {
       throw storageError(error);
     }

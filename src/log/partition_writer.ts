@@ -84,7 +84,7 @@ export class PartitionWriter {
     return this.fault?.reason;
   }
 
-  append(batch: Uint8Array): AppendResult {
+  append(batch: Uint8Array, release?: () => void): AppendResult {
     const { state, context } = this;
     if (this.fault || this.closed) this.refuse();
     context.space.check(batch.length);
@@ -112,7 +112,7 @@ export class PartitionWriter {
     group.bytes += batch.length;
     group.endOffset = lastOffset + 1;
     group.segment.accept(batch.length, lastOffset, timestamp, state.config.indexIntervalBytes);
-    state.recent.add(batch, baseOffset);
+    state.recent.add(batch, baseOffset, release);
     if (producerId !== -1) {
       const sequence = header.baseSequence;
       const record = {

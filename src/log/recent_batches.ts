@@ -45,6 +45,8 @@ export class RecentBatches {
   private readonly keepFrom: () => number;
   private batches: (Uint8Array | undefined)[] = [];
   private offsets: number[] = [];
+  /** What to do once nobody can hold a batch any more; forgotten when it was handed out. */
+  private releases: ((() => void) | undefined)[] = [];
   private head = 0;
 
   constructor(budget: RecentBudget, keepFrom: () => number) {
@@ -61,11 +63,13 @@ export class RecentBatches {
     return this.head < this.offsets.length ? this.offsets[this.head]! : Number.POSITIVE_INFINITY;
   }
 
-  add(batch: Uint8Array, baseOffset: number): void {
+  /** `release` is called when the batch is given up without ever having been read: its memory may be used again. */
+  add(batch: Uint8Array, baseOffset: number, release?: () => void): void {
     // A small view would keep alive the whole large buffer that it looks into, which the budget does not see.
     const isSmallView = batch.length < smallBatchBytes && batch.buffer.byteLength > 4 * batch.length;
     this.batches.push(isSmallView ? batch.slice() : batch);
     this.offsets.push(baseOffset);
+    this.releases.push(isSmallView ? undefined : release);
     this.budget.added(this, batch.length);
   }
 
@@ -74,10 +78,14 @@ export class RecentBatches {
     if (this.count === 0 || this.offsets[this.head]! >= this.keepFrom()) return false;
     this.budget.bytes -= this.batches[this.head]!.length;
     this.batches[this.head] = undefined;
+    const release = this.releases[this.head];
+    this.releases[this.head] = undefined;
     this.head++;
+    release?.();
     if (this.head > 256 && this.head * 2 > this.batches.length) {
       this.batches = this.batches.slice(this.head);
       this.offsets = this.offsets.slice(this.head);
+      this.releases = this.releases.slice(this.head);
       this.head = 0;
     }
     return true;
@@ -88,6 +96,7 @@ export class RecentBatches {
     while (this.count > 0 && this.offsets[this.offsets.length - 1]! >= offset) {
       this.budget.bytes -= this.batches.pop()!.length;
       this.offsets.pop();
+      this.releases.pop();
     }
   }
 
@@ -117,6 +126,7 @@ export class RecentBatches {
     for (let index = low; index < this.batches.length && this.offsets[index]! < limit; index++) {
       const batch = this.batches[index]!;
       if (bytes + batch.length > maxBytes && !(minOneBatch && found.length === 0)) break;
+      this.releases[index] = undefined;
       found.push(batch);
       bytes += batch.length;
     }

@@ -9,6 +9,7 @@ import type { TopicEntry } from "../../catalog/catalog.ts";
 import { codecs } from "../../hotpath/codecs.ts";
 import type { ProduceRequest } from "../../protocol/generated/produce_request.ts";
 import type { ProduceResponse } from "../../protocol/generated/produce_response.ts";
+import { framePool } from "../frame_assembler.ts";
 import { ConnectionMustClose, handler, type RequestContext, type Services } from "../handler.ts";
 import { type ProduceOutcome, produceBatch } from "../produce_path.ts";
 
@@ -24,6 +25,7 @@ type PartitionResponse = TopicResponse["partitionResponses"][number];
 export const produce = handler<ProduceRequest, ProduceResponse>(0, async (request, context) => {
   const { services } = context;
   const transactional = request.transactionalId !== null || request.topicData.some(hasTransactionalBatch);
+  const release = releaseOf(request);
   const started = request.topicData.map((data) => {
     const topic = findTopic(data, context);
     const refusal = transactional
@@ -35,7 +37,7 @@ export const produce = handler<ProduceRequest, ProduceResponse>(0, async (reques
       data,
       outcomes: data.partitionData.map(({ index, records }) => {
         const reason = refusal ?? codecRefusal(records, context.apiVersion);
-        return reason ? refused(reason) : produceBatch(services, topic!, index, records);
+        return reason ? refused(reason) : produceBatch(services, topic!, index, records, release);
       }),
     };
   });
@@ -58,6 +60,17 @@ export const produce = handler<ProduceRequest, ProduceResponse>(0, async (reques
   }
   return { responses, throttleTimeMs: 0, nodeEndpoints: [] };
 });
+
+/** Gives the request's frame back to its pool once the last of its batches is held by nobody; undefined for small frames. */
+function releaseOf({ topicData }: ProduceRequest): (() => void) | undefined {
+  const batches = topicData.flatMap(({ partitionData }) => partitionData.map(({ records }) => records));
+  const buffer = (batches[0] as Uint8Array | null | undefined)?.buffer;
+  if (!buffer || !framePool.owns(buffer)) return undefined;
+  let held = batches.length;
+  return () => {
+    if (--held === 0) framePool.give(buffer);
+  };
+}
 
 function findTopic(data: TopicData, context: RequestContext): TopicEntry | undefined {
   const { catalog } = context.services;

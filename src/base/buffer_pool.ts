@@ -1,0 +1,53 @@
+/**
+ * Large buffers that are used over and over: memory that the process has touched before costs no page faults, which for
+ * fresh buffers take longer than filling them.
+ *
+ * Invariant: a buffer is given back only by whoever knows that nobody else holds a view of it; what is not given back is
+ * left to the garbage collector.
+ */
+import { Buffer } from "node:buffer";
+
+/** Sizes are rounded up to this, so that frames of about one size share buffers. */
+const stepBytes = 64 * 1024;
+
+export class BufferPool {
+  private readonly bytesMax: number;
+  private readonly free = new Map<number, ArrayBuffer[]>();
+  /** The pool's own buffers that are out. */
+  private readonly out = new WeakSet<ArrayBuffer>();
+  private freeBytes = 0;
+
+  /** Keeps at most `bytesMax` bytes for later use. */
+  constructor(bytesMax: number) {
+    this.bytesMax = bytesMax;
+  }
+
+  /** A view of `length` bytes over a buffer of the pool; what is in it is undefined. */
+  take(length: number): Uint8Array {
+    const size = Math.ceil(length / stepBytes) * stepBytes;
+    const buffer = this.free.get(size)?.pop() ?? fresh(size);
+    if (!this.out.has(buffer)) this.out.add(buffer);
+    else this.freeBytes -= size;
+    return new Uint8Array(buffer, 0, length);
+  }
+
+  /** Whether this memory came from the pool. */
+  owns(buffer: ArrayBufferLike): boolean {
+    return this.out.has(buffer as ArrayBuffer);
+  }
+
+  /** Takes a buffer back. Nobody may use a view of it any more. */
+  give(buffer: ArrayBufferLike): void {
+    const own = buffer as ArrayBuffer;
+    if (!this.out.has(own) || this.freeBytes + own.byteLength > this.bytesMax) return;
+    this.freeBytes += own.byteLength;
+    const sameSize = this.free.get(own.byteLength);
+    if (sameSize) sameSize.push(own);
+    else this.free.set(own.byteLength, [own]);
+  }
+}
+
+/** Not cleared: every byte is overwritten before it is read. */
+function fresh(size: number): ArrayBuffer {
+  return Buffer.allocUnsafeSlow(size).buffer as ArrayBuffer;
+}
