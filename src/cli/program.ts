@@ -5,7 +5,7 @@
  */
 import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
 import { addCompletion } from "./completion.ts";
-import { CliError, type Io } from "./io.ts";
+import { CliError, type Io, UsageError } from "./io.ts";
 import { addKafkaCommands } from "./kafka_commands.ts";
 import { environmentName, type NodeOption, type NodeOptionName, nodeOptionEntries } from "./options.ts";
 import type { ServeFlags, StartNode } from "./serve.ts";
@@ -91,11 +91,20 @@ function addServe(
   const command = program
     .command("serve", { isDefault: true })
     .argument("[LAKE]", lakeText())
-    .description("start a node");
+    .description("start a node")
+    // A mistyped command with arguments of its own arrives here; it is told apart below.
+    .allowExcessArguments(true);
   addNodeFlags(command);
   command.action(async (lake: string | undefined, values: Record<string, string>) => {
+    const named = argv.includes("serve");
+    if (command.args.length > 1)
+      throw new UsageError(
+        named
+          ? `serve takes one LAKE, not ${command.args.length}: ${command.args.join(" ")}`
+          : `unknown command "${lake}"; see ${io.programName} --help`,
+      );
     const { serve } = await import("./serve.ts");
-    done(await serve(serveFlags(lake, values, argv.includes("serve")), io, dependencies.startNode));
+    done(await serve(serveFlags(lake, values, named), io, dependencies.startNode));
   });
 }
 

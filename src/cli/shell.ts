@@ -47,6 +47,8 @@ class Loop {
   readonly #history: History;
   #pending = "";
   #queue: Promise<void> = Promise.resolve();
+  /** The input has ended; statements that it held may still be waiting. */
+  #closed = false;
 
   constructor(session: SqlSession, io: Io, reader: Interface, history: History) {
     this.#session = session;
@@ -65,7 +67,10 @@ class Loop {
           .then((goOn) => (goOn ? undefined : this.#reader.close()));
       });
       this.#reader.on("SIGINT", () => this.#interrupted());
-      this.#reader.on("close", () => void this.#queue.then(resolve));
+      this.#reader.on("close", () => {
+        this.#closed = true;
+        void this.#queue.then(resolve);
+      });
       this.#ask();
     });
     if (!isBlank(this.#pending) && !this.#io.inIsTerminal) await this.#session.run(this.#pending.trim());
@@ -115,7 +120,7 @@ class Loop {
   }
 
   #ask(): void {
-    if (!this.#io.outIsTerminal) return;
+    if (!this.#io.outIsTerminal || this.#closed) return;
     this.#reader.setPrompt(this.#pending === "" ? prompt : continuation);
     this.#reader.prompt();
   }

@@ -75,11 +75,11 @@ test("a second signal ends the node at once, though a request is still open", as
 
 test("wrong usage is exit code 2, a failure 1, help and version 0", async () => {
   const codes = await Promise.all(
-    [["--nonsense"], ["topic", "list", "-b", "127.0.0.1:1"], ["--help"], ["--version"]].map(
+    [["--nonsense"], ["topic", "list", "-b", "127.0.0.1:1"], ["--help"], ["--version"], ["tpic", "list"]].map(
       (argv) => start(argv).exited,
     ),
   );
-  expect(codes).toEqual([2, 1, 0, 0]);
+  expect(codes).toEqual([2, 1, 0, 0, 2]);
 });
 
 test("a reader that closes the pipe ends the program quietly", async () => {
@@ -94,4 +94,23 @@ test("a reader that closes the pipe ends the program quietly", async () => {
   expect(await new Response(pipe.stdout).text()).toBe("# bash completion for rowlog\n");
   expect(await new Response(pipe.stderr).text()).toBe("");
   expect(await pipe.exited).toBe(0);
+});
+
+// `script`, of util-linux, gives the shell a terminal.
+test.skipIf(Bun.which("script") === null)("the shell does all that was typed before Ctrl-D, then leaves", async () => {
+  const node = start(["serve", join(folder, "typed"), "--kafka", "127.0.0.1:0", "--http", "127.0.0.1:0"]);
+  const ready = JSON.parse(await lineWith(node.stdout.getReader(), "Rowlog is ready"));
+  const command = `'${process.execPath}' '${join(root, "src/cli/main.ts")}' sql --url http://${ready.http}`;
+  const shell = Bun.spawn(["script", "-qec", command, "/dev/null"], {
+    cwd: folder,
+    stdin: new Blob(["SELECT 40 + 2 AS first;\nSELECT 80 + 3 AS second;\n\x04"]),
+    stdout: "pipe",
+    env: { ...process.env, ROWLOG_HISTORY: "" },
+  });
+  const text = await new Response(shell.stdout).text();
+  expect(text).toContain("42 │");
+  expect(text).toContain("83 │");
+  expect(await shell.exited).toBe(0);
+  node.kill("SIGTERM");
+  expect(await node.exited).toBe(0);
 });
