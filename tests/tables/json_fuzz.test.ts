@@ -2,6 +2,7 @@
 import { expect, test } from "bun:test";
 import { decodeBatch } from "../../src/protocol/records/decode.ts";
 import { encodeBatch } from "../../src/protocol/records/encode.ts";
+import { encodeStream } from "../../src/tables/arrow/stream.ts";
 import { BytesVector } from "../../src/tables/arrow/vectors.ts";
 import { JsonScanner } from "../../src/tables/json/scan.ts";
 import { RowDecoder } from "../../src/tables/row_decoder.ts";
@@ -192,4 +193,44 @@ test("rows: refused whenever JSON.parse refuses, and what is logged is read back
     expect(Object.keys(read).length).toBeGreaterThanOrEqual(decoded.newValues === undefined ? 0 : 4);
   }
   expect(stored).toBeGreaterThan(500);
+});
+
+test("the kernel and the decoder make the same of a batch", () => {
+  const types = ["VARCHAR", "BIGINT", "DOUBLE", "BOOLEAN", "DECIMAL(9,2)", "TIMESTAMP", "JSON", "INTEGER"];
+  const columns = types.map((type, i) => ({ name: "abcdefgh"[i]!, type, notNull: i === 1 }));
+  const json = (text: string) => new TextEncoder().encode(text);
+  const missing = columns.map((_, i) =>
+    i < 2 ? { kind: "constant" as const, json: json(i === 0 ? '"none"' : "7") } : { kind: "null" as const },
+  );
+  const schema = compileTable({ name: "t", columns: [...columns, { name: "_key", type: "VARCHAR", notNull: false }] });
+  const plain = ['"x"', "12", "1.5", "true", "3.25", '"2024-05-06T07:08:09.5"', '{"k":[1]}', "-4"];
+  const field = (i: number) => `"${"abcdefgh"[i]}":${below(8) === 0 ? value(2) : below(12) === 0 ? "null" : plain[i]}`;
+  const row = () => {
+    const space = pick(["", " "]);
+    const fields = types.map((_, i) => i).filter(() => below(10) > 0);
+    if (below(6) === 0) fields.reverse();
+    return `{${fields.map(field).join(`,${space}`)}${below(10) === 0 ? ',"other":1' : ""}}`;
+  };
+  const kernel = new RowDecoder(schema);
+  const decoder = new RowDecoder(schema, { kernel: false });
+  for (let i = 0; i < 1_500; i++) {
+    const records = Array.from({ length: 1 + below(40) }, () => {
+      const text = row();
+      return { key: pick(["k", null, ""]), value: below(30) === 0 ? mutated(text) : text };
+    });
+    const batch = decodeBatch(encodeBatch(records));
+    const [a, b] = [kernel, decoder].map((one) => {
+      const { rows, faults, faultCount, newValues, rewritten, columns: vectors } = one.decode(batch, 0, missing);
+      // A batch with a fault is refused: only its reasons count.
+      const data = faultCount > 0 ? [] : [encodeStream(schema.arrowSchema, vectors, rows)];
+      const values = records.map((_, record) => {
+        const start = newValues?.[record * 2] ?? -1;
+        return start < 0
+          ? "kept"
+          : new TextDecoder().decode(rewritten!.bytes.subarray(start, newValues![record * 2 + 1]));
+      });
+      return { rows, faults, faultCount, values: faultCount > 0 ? [] : values, data };
+    });
+    if (!Bun.deepEquals(a, b)) expect({ case: i, ...a }).toEqual({ case: i, ...b! });
+  }
 });
