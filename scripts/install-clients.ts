@@ -99,6 +99,9 @@ export function pythonProgram(): string {
   return join(pythonDirectory, "bin/python");
 }
 
+/** Codecs that kafka-python takes from other packages, and crc32c in C instead of its slow own. */
+const pythonExtras = ["crc32c==2.9.post0", "lz4==4.4.5", "python-snappy==0.7.3", "zstandard==0.25.0"];
+
 const python: Component = {
   name: "python",
   needs: "python3 with its venv module, and a package index",
@@ -109,9 +112,15 @@ const python: Component = {
     mkdirSync(dirname(pythonDirectory), { recursive: true });
     run("python3", ["-m", "venv", pythonDirectory]);
     const wanted = [`confluent-kafka==${versions.confluentKafka}`, `kafka-python==${versions.kafkaPython}`];
-    // Codecs that kafka-python takes from other packages, and crc32c in C instead of its slow own.
-    const extras = ["crc32c", "lz4", "python-snappy", "zstandard"];
-    run(pythonProgram(), ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", ...wanted, ...extras]);
+    run(pythonProgram(), [
+      "-m",
+      "pip",
+      "install",
+      "--quiet",
+      "--disable-pip-version-check",
+      ...wanted,
+      ...pythonExtras,
+    ]);
     writeFileSync(join(pythonDirectory, ".complete"), "");
   },
 };
@@ -209,11 +218,73 @@ const kcat: Component = {
   },
 };
 
+const suiteDirectory = join(cacheDirectory(), `suite-kafka-python-${versions.kafkaPython}`);
+
+/** The folder with kafka-python's sources, tests included, and the Python that has what those import. */
+export function kafkaPythonSuite(): { sources: string; python: string } {
+  return { sources: join(suiteDirectory, "sources"), python: join(suiteDirectory, "venv/bin/python") };
+}
+
+/** What kafka-python's own tests import, besides itself. */
+const suitePackages = ["pytest==9.2.0", "pytest-mock==3.17.0", "pytest-timeout==2.4.0", "py==1.11.0"];
+
+const suites: Component = {
+  name: "suites",
+  needs: "python3 with its venv module, and a package index that has sources",
+  installed: () => existsSync(join(suiteDirectory, ".complete")),
+  install() {
+    const { sources, python: program } = kafkaPythonSuite();
+    rmSync(suiteDirectory, { recursive: true, force: true });
+    mkdirSync(sources, { recursive: true });
+    run("python3", ["-m", "venv", join(suiteDirectory, "venv")]);
+    const pip = [program, "-m", "pip", "--quiet", "--disable-pip-version-check"] as const;
+    const wanted = `kafka-python==${versions.kafkaPython}`;
+    run(pip[0], [
+      ...pip.slice(1),
+      "download",
+      "--no-deps",
+      "--no-binary",
+      "kafka-python",
+      "-d",
+      suiteDirectory,
+      wanted,
+    ]);
+    const archive = filesOf(suiteDirectory, [".tar.gz"])[0];
+    if (archive === undefined) throw new Error(`there is no source archive of ${wanted}`);
+    run("tar", ["xzf", archive, "-C", sources, "--strip-components=1"]);
+    run(pip[0], [...pip.slice(1), "install", archive, ...suitePackages, ...pythonExtras]);
+    // Two modules that its tests import are not in the archive: a package mark, and the class that would start a broker of its own.
+    writeFileSync(join(sources, "test/__init__.py"), "");
+    writeFileSync(join(sources, "test/service.py"), externalServiceModule);
+    // One test gives new replicas to broker 0; the node's id is 1.
+    const admin = join(sources, "test/integration/test_admin_integration.py");
+    writeFileSync(admin, readFileSync(admin, "utf8").replace("[[0], [0]]", "[[1], [1]]"));
+    writeFileSync(join(suiteDirectory, ".complete"), "");
+  },
+};
+
+const externalServiceModule = `"""Stands in for a module of the repository: these tests run against a broker that is there already."""
+
+
+class ExternalService:
+    def __init__(self, *place):
+        pass
+
+    def open(self):
+        pass
+
+    def stop(self):
+        pass
+
+
+SpawnedService = None
+`;
+
 const java = javaComponent("java", javaDriverDirectory);
 const tools = javaComponent("tools", javaToolsDirectory);
 
 /** In the order in which they are installed: Java's programs need the jars. */
-export const components: readonly Component[] = [python, jars, java, tools, go, kcat];
+export const components: readonly Component[] = [python, jars, java, tools, go, kcat, suites];
 
 export function component(name: string): Component {
   const found = components.find((candidate) => candidate.name === name);

@@ -12,7 +12,10 @@ export interface SettingsParts {
   config: BrokerConfig;
   /** Where the node listens; port 0 before it does. */
   listener: { host: string; port: number };
-  groups: Pick<CoordinatorSettings, "initialRebalanceDelayMs" | "offsetsRetentionMs">;
+  groups: Pick<
+    CoordinatorSettings,
+    "initialRebalanceDelayMs" | "offsetsRetentionMs" | "sessionTimeoutMsMin" | "sessionTimeoutMsMax"
+  >;
   topicDefaults: ReadonlyMap<string, string>;
 }
 
@@ -30,6 +33,8 @@ export function brokerSettings({ config, listener, groups, topicDefaults }: Sett
   set("num.partitions", numPartitions);
   set("group.coordinator.rebalance.protocols", "classic");
   set("group.initial.rebalance.delay.ms", groups.initialRebalanceDelayMs);
+  set("group.min.session.timeout.ms", groups.sessionTimeoutMsMin);
+  set("group.max.session.timeout.ms", groups.sessionTimeoutMsMax);
   set("group.max.size", limits.groupMembersMax);
   set("offsets.retention.minutes", groups.offsetsRetentionMs / 60_000);
   set("offsets.topic.replication.factor", 1);

@@ -79,6 +79,8 @@ async function startLocked(config: NodeConfig, logger: Logger, unlock: () => voi
   const groupSettings = {
     initialRebalanceDelayMs: config.groupInitialRebalanceDelayMs,
     offsetsRetentionMs: config.offsetsRetentionMinutes * 60_000,
+    sessionTimeoutMsMin: config.groupMinSessionTimeoutMs,
+    sessionTimeoutMsMax: config.groupMaxSessionTimeoutMs,
   };
   const services: Services = {
     config: {
@@ -118,6 +120,7 @@ async function startLocked(config: NodeConfig, logger: Logger, unlock: () => voi
     groups: groupSettings,
     topicDefaults: topics.defaultsOf(),
   });
+  const stopping = new AbortController();
   const app = createHttpApp(
     {
       node: {
@@ -127,7 +130,7 @@ async function startLocked(config: NodeConfig, logger: Logger, unlock: () => voi
         startedAtMs: clock.nowMs(),
       },
       sql: new SqlRunner(tables),
-      topics: nodeTopics(services),
+      topics: nodeTopics(services, stopping.signal),
       tables: nodeTables(catalog),
       groups: nodeGroups(services),
       metrics,
@@ -140,6 +143,7 @@ async function startLocked(config: NodeConfig, logger: Logger, unlock: () => voi
     { logger, host: config.http.host },
   );
   const close = async (http: HttpServer | undefined) => {
+    stopping.abort();
     // Groups first: requests that wait for a rebalance would hold up the broker's end.
     const stops = [http?.stop(config.shutdownTimeoutMs), broker.stop(config.shutdownTimeoutMs)];
     await Promise.all([services.groups.close(), ...stops]);
