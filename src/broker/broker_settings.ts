@@ -4,7 +4,7 @@
  */
 import { limits } from "../base/limits.ts";
 import { brokerNamesOfTopicDefaults } from "../catalog/broker_configs.ts";
-import type { CoordinatorSettings } from "../groups/coordinator_types.ts";
+import { type CoordinatorSettings, defaultSettings } from "../groups/coordinator_types.ts";
 import type { BrokerConfig } from "./handler.ts";
 import { offsetsTopicConfigs } from "./offsets_topic.ts";
 
@@ -33,8 +33,13 @@ export function brokerSettings({ config, listener, groups, topicDefaults }: Sett
   set("num.partitions", numPartitions);
   set("group.coordinator.rebalance.protocols", "classic");
   set("group.initial.rebalance.delay.ms", groups.initialRebalanceDelayMs);
-  set("group.min.session.timeout.ms", groups.sessionTimeoutMsMin);
-  set("group.max.session.timeout.ms", groups.sessionTimeoutMsMax);
+  const { sessionTimeoutMsMin, sessionTimeoutMsMax } = groups;
+  if (sessionTimeoutMsMin !== defaultSettings.sessionTimeoutMsMin) {
+    set("group.min.session.timeout.ms", sessionTimeoutMsMin);
+  }
+  if (sessionTimeoutMsMax !== defaultSettings.sessionTimeoutMsMax) {
+    set("group.max.session.timeout.ms", sessionTimeoutMsMax);
+  }
   set("group.max.size", limits.groupMembersMax);
   set("offsets.retention.minutes", groups.offsetsRetentionMs / 60_000);
   set("offsets.topic.replication.factor", 1);
