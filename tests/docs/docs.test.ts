@@ -1,10 +1,20 @@
 /**
- * Every shell, SQL and Python block of README.md and docs/guide runs against a node of its page's own, and the output that
+ * Every shell, SQL, Python and JavaScript block of README.md and docs/guide runs against a node of its page's own, and the output that
  * the page shows is compared. Addresses of the pages (127.0.0.1:9092 and :8080) stand for the node's.
  */
 import { describe, expect, test } from "bun:test";
 import { spawn } from "node:child_process";
-import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { pythonProgram } from "../../scripts/install-clients.ts";
@@ -42,8 +52,12 @@ function commandOf(block: Block, around: Surroundings): string[] {
       return [join(around.folder, "bin/rowlog"), "sql", "-c", adapted(block.code, around)];
     case "python":
       return [around.python, "-c", adapted(block.code, around)];
+    case "javascript":
+      return [process.execPath, "-e", adapted(block.code, around)];
     default:
-      throw new Error(`a block of language "${block.language}": write sh, sql, python, or one of ${[...shownOnly]}`);
+      throw new Error(
+        `a block of language "${block.language}": write sh, sql, python, javascript, or one of ${[...shownOnly]}`,
+      );
   }
 }
 
@@ -56,6 +70,8 @@ function run(command: string[], { node, folder }: Surroundings): Promise<{ code:
       ROWLOG_URL: `http://127.0.0.1:${node.httpPort}`,
       ROWLOG_BROKERS: `127.0.0.1:${node.kafkaPort}`,
       NO_COLOR: "1",
+      // KafkaJS computes negative timeouts, and every runtime warns of them.
+      NODE_NO_WARNINGS: "1",
     },
     stdio: ["ignore", "pipe", "pipe"],
   });
@@ -71,7 +87,8 @@ function run(command: string[], { node, folder }: Surroundings): Promise<{ code:
 function makeFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), "rowlog-docs-"));
   const bin = join(folder, "bin");
-  for (const name of [bin, join(folder, "work")]) Bun.spawnSync(["mkdir", "-p", name]);
+  for (const name of [bin, join(folder, "work")]) mkdirSync(name);
+  symlinkSync(join(root, "node_modules"), join(folder, "node_modules"));
   const script = `#!/bin/sh\nexec ${rowlogCommand()
     .map((part) => `'${part}'`)
     .join(" ")} "$@"\n`;
