@@ -121,11 +121,10 @@ export const nodeOptions = {
     default: 300_000,
     description: "Longest run of one SQL statement; a request may ask for less.",
   }),
-  sqlMemoryLimitBytes: option<number | undefined>({
+  sqlMemoryLimitBytes: option({
     flag: "sql-memory-limit",
-    kind: kind.optional(kind.size),
-    default: undefined,
-    defaultText: "DuckDB's own choice, about 3 GiB",
+    kind: kind.size,
+    default: 1536 * 1024 * 1024,
     description: "Memory that DuckDB may use (at most 4 GiB in WebAssembly).",
   }),
   offsetsRetentionMinutes: option({

@@ -26,7 +26,8 @@ const sources: Record<number, string> = { 1: "topic", 4: "node", 5: "default" };
 /** Bytes that one read takes from the log at a time. */
 const readBytes = 1024 * 1024;
 
-export function nodeTopics(node: Node): TopicService {
+/** Reads that wait for records end early once `stopping` is aborted, so that they do not hold up the end of the node. */
+export function nodeTopics(node: Node, stopping: AbortSignal): TopicService {
   let nextKeyless = 0;
   return {
     list: () => [...node.catalog.topics()].map(summary),
@@ -52,7 +53,10 @@ export function nodeTopics(node: Node): TopicService {
       );
       return await produce(node, topic, records, places);
     },
-    read: (name, options) => read(node, existing(node, name), options),
+    read(name, { signal, ...options }) {
+      const endings = signal ? [signal, stopping] : [stopping];
+      return read(node, existing(node, name), { ...options, endings });
+    },
   };
 }
 
@@ -131,13 +135,13 @@ function refusal(
 async function read(
   node: Node,
   topic: TopicEntry,
-  options: { partition: number; offset: number; limit: number; waitMs: number; signal?: AbortSignal },
+  options: { partition: number; offset: number; limit: number; waitMs: number; endings: readonly AbortSignal[] },
 ): Promise<RecordsAnswer> {
   const log = node.topics.log(topic, options.partition);
   const from = options.offset < 0 ? Math.max(log.logStartOffset, log.highWatermark + options.offset) : options.offset;
   let records = readRecords(log, from, options.limit);
   if (records.length === 0 && options.waitMs > 0) {
-    await nextAdvance(node, log, options.waitMs, options.signal);
+    await nextAdvance(node, log, options.waitMs, options.endings);
     records = readRecords(log, from, options.limit);
   }
   const last = records.at(-1);
@@ -177,17 +181,18 @@ function readRecords(log: PartitionLog, from: number, limit: number): StoredReco
   return records;
 }
 
-/** Resolves when the log has grown, the time is over, or nobody waits any more. */
-function nextAdvance(node: Node, log: PartitionLog, waitMs: number, signal?: AbortSignal): Promise<void> {
+/** Resolves when the log has grown, the time is over, or one of the signals is aborted. */
+function nextAdvance(node: Node, log: PartitionLog, waitMs: number, endings: readonly AbortSignal[]): Promise<void> {
+  if (endings.some((signal) => signal.aborted)) return Promise.resolve();
   return new Promise((resolve) => {
     const done = () => {
       stop();
       timer.cancel();
-      signal?.removeEventListener("abort", done);
+      for (const signal of endings) signal.removeEventListener("abort", done);
       resolve();
     };
     const stop = log.onAdvance(done);
     const timer = node.clock.setTimer(waitMs, done);
-    signal?.addEventListener("abort", done);
+    for (const signal of endings) signal.addEventListener("abort", done);
   });
 }

@@ -361,3 +361,22 @@ test("a second node is told which port, or that the lake, is taken", async () =>
   expect(locked.err).toContain("in use");
   expect(locked.err.trim().split("\n")).toHaveLength(1);
 });
+
+test("a read over HTTP that waits for records does not hold up the end of the node", async () => {
+  const flags = { lake: join(folder, "stopped"), kafka: "127.0.0.1:0", http: "127.0.0.1:0", durability: "os" };
+  const config = resolveConfig({ ...flags, shutdownTimeoutMs: "25s" }, {}).config;
+  const stopped = await startNode(config, silentLogger);
+  const url = `http://127.0.0.1:${stopped.httpAddress.port}/v1/topics`;
+  const body = JSON.stringify({ name: "quiet" });
+  await fetch(url, { method: "POST", headers: { "content-type": "application/json" }, body });
+  let answered = false;
+  const waiting = fetch(`${url}/quiet/records?wait_ms=30000`).then(async (answer) => {
+    answered = true;
+    return await answer.json();
+  });
+  await fetch(`${url}/quiet`);
+  expect(answered).toBe(false);
+  // Were the wait not ended, the answer would be cut off by the time-out instead.
+  await stopped.close();
+  expect(await waiting).toMatchObject({ records: [], next_offset: 0 });
+});
