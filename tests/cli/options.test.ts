@@ -205,7 +205,7 @@ describe("serve", () => {
   test.each([
     [["serve", "--kafka", "nonsense"], "--kafka"],
     [["serve", "--nonsense"], "--nonsense"],
-    [["serve", "a", "b"], "too many arguments"],
+    [["serve", "a", "b"], "serve takes one LAKE"],
     [["serve", "--config", join(folder, "missing")], "missing"],
     [["topicc"], 'unknown command "topicc"'],
     [["topic", "lst"], "lst"],
