@@ -47,6 +47,8 @@ export const limits = {
   catalogEventsMax: 1_000,
   /** Open files of segments and indexes, all partitions together. */
   logFilesOpenMax: 512,
+  /** Memory that large reads of the log for consumers use again, in bytes. */
+  readPoolBytesMax: 64 * 1024 * 1024,
   /** Memory that large request frames use again, in bytes. */
   framePoolBytesMax: 64 * 1024 * 1024,
   /** Memory for recent batches that tail consumers are answered from, in bytes; batches that are not durable come on top. */
@@ -82,7 +84,7 @@ export const limits = {
   /** Bytes of log that the applier reads at once when it catches up. */
   applierReadBytesMax: 1024 * 1024,
   /** Shortest and longest pause before rows that could not be applied are tried again, in milliseconds. */
-  applierRetryMsMin: 50,
+  applierRetryMsMin: 10,
   applierRetryMsMax: 5_000,
   /** Records of plain topics that are held in memory for SELECT, in bytes; the least recently asked for make room. */
   scanBytesMax: 512 * 1024 * 1024,

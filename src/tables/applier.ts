@@ -33,6 +33,9 @@ interface PartitionState {
   durable: number;
   queue: RowChunk[];
   queuedBytes: number;
+  /** While its rows cannot be applied: when they are tried again (monotonic milliseconds), and the pause before that. */
+  retryAt: number;
+  pauseMs: number;
   stopWatching: () => void;
 }
 
@@ -102,6 +105,8 @@ export class Applier {
       durable: next,
       queue: [],
       queuedBytes: 0,
+      retryAt: 0,
+      pauseMs: 0,
       stopWatching: log.onAdvance(() => {
         this.active.add(state);
         this.signal();
@@ -227,52 +232,94 @@ export class Applier {
 
   private async run(): Promise<void> {
     let pauseMs = 0;
+    /** Transactions that take one partition alone: one of those that failed together may be to blame for all. */
+    let alone = 0;
     while (!this.closed) {
       let work: Work[] = [];
       try {
         if (this.stale) await this.resume();
-        work = this.collect();
+        work = this.collect(alone > 0);
         if (work.length === 0) {
           this.settle();
-          if (this.active.size === 0) await this.asleep();
+          await this.rest();
           continue;
         }
+        alone = Math.max(0, alone - 1);
         this.applying = this.apply(work);
         await this.applying;
+        for (const { state } of work) state.pauseMs = state.retryAt = 0;
         this.fault = undefined;
         pauseMs = 0;
         this.settle();
       } catch (error) {
-        pauseMs = Math.min(Math.max(pauseMs * 2, limits.applierRetryMsMin), limits.applierRetryMsMax);
         this.stale = true;
-        this.report(error as Error, work[0], pauseMs);
-        await this.pause(pauseMs);
+        if (work.length > 1) alone = work.length;
+        else if (work.length === 1) this.putOff(work[0]!.state, error as Error);
+        else {
+          pauseMs = longer(pauseMs);
+          this.report(error as Error, pauseMs);
+          await this.pause(pauseMs);
+        }
       }
     }
   }
 
   /** Takes what can be applied now, up to the bound of a transaction. */
-  private collect(): Work[] {
+  private collect(alone: boolean): Work[] {
     const work: Work[] = [];
+    const now = this.clock.monotonicMs();
     let bytes = 0;
     for (const state of this.active) {
+      if (state.retryAt > now) continue;
       const chunks: RowChunk[] = [];
       let next = state.next;
-      while (bytes < limits.applyBytesMax) {
-        const chunk = this.nextChunk(state, next);
-        if (chunk === undefined) {
-          // Whoever advances the high watermark makes the partition active again.
-          this.active.delete(state);
-          break;
+      try {
+        while (bytes < limits.applyBytesMax) {
+          const chunk = this.nextChunk(state, next);
+          if (chunk === undefined) {
+            // Whoever advances the high watermark makes the partition active again.
+            this.active.delete(state);
+            break;
+          }
+          if (chunk.rows > 0) chunks.push(chunk);
+          next = chunk.nextOffset;
+          bytes += Math.max(chunk.bytes, 64);
         }
-        if (chunk.rows > 0) chunks.push(chunk);
-        next = chunk.nextOffset;
-        bytes += Math.max(chunk.bytes, 64);
+      } catch (error) {
+        // A log that cannot be read holds up its own table alone.
+        this.putOff(state, error as Error);
+        continue;
       }
       if (next > state.next) work.push({ state, chunks, next });
-      if (bytes >= limits.applyBytesMax) break;
+      if (bytes >= limits.applyBytesMax || (alone && work.length > 0)) break;
     }
     return work;
+  }
+
+  /** Leaves a partition alone for a while; the others go on. */
+  private putOff(state: PartitionState, error: Error): void {
+    state.pauseMs = longer(state.pauseMs);
+    state.retryAt = this.clock.monotonicMs() + state.pauseMs;
+    // Behind the others.
+    this.active.delete(state);
+    this.active.add(state);
+    this.report(error, state.pauseMs, state);
+  }
+
+  /** Until there is something to do. */
+  private rest(): Promise<void> {
+    if (this.closed) return Promise.resolve();
+    let until = Number.POSITIVE_INFINITY;
+    for (const state of this.active) until = Math.min(until, state.retryAt);
+    const waitMs = until - this.clock.monotonicMs();
+    if (waitMs <= 0) return Promise.resolve();
+    return new Promise((resolve) => {
+      const timer = until === Number.POSITIVE_INFINITY ? undefined : this.clock.setTimer(waitMs, resolve);
+      this.wake = () => {
+        timer?.cancel();
+        resolve();
+      };
+    });
   }
 
   /** The chunk that starts at `next`, from the queue or else from the log; undefined at the high watermark. */
@@ -384,25 +431,24 @@ export class Applier {
       }
   }
 
-  private report(error: Error, first: Work | undefined, retryMs: number): void {
+  /** `state`: the partition that is to blame, or none when nothing can be applied. */
+  private report(error: Error, retryMs: number, state?: PartitionState): void {
     if (this.fault?.message !== error.message)
       this.logger.error("rows could not be applied; trying again", {
         reason: error.message,
-        topic: first?.state.table.topic.name,
-        partition: first?.state.partition,
-        offset: first?.state.next,
+        topic: state?.table.topic.name,
+        partition: state?.partition,
+        offset: state?.next,
         retryMs,
       });
     this.fault = error;
     // Reads fail rather than hang or show less than was acknowledged.
-    const failed = new SqlError("58000", `the tables are behind their logs and cannot catch up: ${error.message}`);
-    for (const waiter of this.waiters) waiter.reject(failed);
-    this.waiters = [];
-  }
-
-  private asleep(): Promise<void> {
-    return new Promise((resolve) => {
-      this.wake = resolve;
+    const which = state === undefined ? "the tables are" : `table "${state.table.topic.name}" is`;
+    const failed = new SqlError("58000", `${which} behind the log and cannot catch up: ${error.message}`);
+    this.waiters = this.waiters.filter((waiter) => {
+      if (state !== undefined && !waiter.targets.has(state)) return true;
+      waiter.reject(failed);
+      return false;
     });
   }
 
@@ -419,6 +465,10 @@ export class Applier {
       this.wake = wake;
     });
   }
+}
+
+function longer(pauseMs: number): number {
+  return Math.min(Math.max(pauseMs * 2, limits.applierRetryMsMin), limits.applierRetryMsMax);
 }
 
 function closing(): SqlError {

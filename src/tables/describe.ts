@@ -131,6 +131,31 @@ function refuseConstraint(type: string, columns: readonly string[]): void {
     throw new SqlError("0A000", `FOREIGN KEY ${on} is not available: records are checked one table at a time`);
 }
 
+/**
+ * The CREATE TABLE statement for DuckDB's table: the definition's without its CHECKs. Those are checked before a record is acknowledged; checked
+ * once more when its row is applied, one that depends on the time (`seen < now()`) could refuse what was promised.
+ */
+export async function engineStatement(engine: SqlEngine, { sql, checks }: TableDefinition): Promise<string> {
+  if (checks.length === 0) return sql;
+  const tokens = await engine.tokens(sql);
+  const open = tokens.findIndex((token) => token.text === "(");
+  const end = closing(tokens, open);
+  const kept: string[] = [];
+  let depth = 0;
+  let first = open + 1;
+  for (let i = open + 1; i <= end; i++) {
+    const { kind, text } = tokens[i]!;
+    if (kind !== "operator") continue;
+    if (depth === 0 && (text === "," || i === end)) {
+      // A column of this name is in quotes.
+      if (wordOf(tokens[first]) !== "check") kept.push(sql.slice(tokens[first]!.start, tokens[i]!.start));
+      first = i + 1;
+    } else if (text === "(" || text === "[" || text === "{") depth++;
+    else if (text === ")" || text === "]" || text === "}") depth--;
+  }
+  return `${sql.slice(0, tokens[open]!.start)}(${kept.join(", ")})`;
+}
+
 /** Columns of DuckDB's own CREATE TABLE text that say GENERATED behind their type. */
 function generatedColumns(tokens: readonly Token[]): Set<string> {
   const generated = new Set<string>();

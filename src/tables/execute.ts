@@ -15,7 +15,7 @@ import type { Statement } from "../sql/statements.ts";
 import { nameOf, type Token, wordOf } from "../sql/tokens.ts";
 import { quoteText } from "../sql/types.ts";
 import { type CreateTable, parseCreateTable, qualifiedName } from "./create_table.ts";
-import { describeTable } from "./describe.ts";
+import { describeTable, engineStatement } from "./describe.ts";
 import { cellsOf, run } from "./engine_calls.ts";
 import type { PlainTopics } from "./plain_topics.ts";
 import { wayOf } from "./statement_gate.ts";
@@ -209,7 +209,7 @@ export class SqlRunner {
   ): Promise<void> {
     if (create.orReplace && this.catalog.topic(name) !== undefined) await this.deleteTable(name);
     await this.tables.settled();
-    await run(engine, table.sql);
+    await run(engine, await engineStatement(engine, table));
     try {
       const topic = await this.catalog.createTopic({ name, partitions, configs, table });
       await engine.apply({ inserts: [], cursors: [{ topicId: topic.id, partition: 0, nextOffset: 0 }] });

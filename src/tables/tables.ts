@@ -14,6 +14,7 @@ import type { SqlEngine } from "../sql/engine.ts";
 import { quoteIdentifier, quoteText } from "../sql/types.ts";
 import { Applier } from "./applier.ts";
 import { ingestThroughEngine } from "./computed.ts";
+import { engineStatement } from "./describe.ts";
 import { cellsOf, run } from "./engine_calls.ts";
 import { type BatchToIngest, batchToLog, decodeForTable, viewBatch } from "./ingest.ts";
 import { PlainTopics } from "./plain_topics.ts";
@@ -280,7 +281,7 @@ function dropStatements(table: Table): string[] {
 
 /** Statements that make DuckDB's table of a new topic, with the cursors that tell it from a leftover. */
 export async function makeInEngine(engine: SqlEngine, topic: Pick<TopicEntry, "id" | "table">): Promise<void> {
-  await run(engine, topic.table!.sql);
+  await run(engine, await engineStatement(engine, topic.table!));
   await engine.apply({ inserts: [], cursors: [{ topicId: topic.id, partition: 0, nextOffset: 0 }] });
 }
 

@@ -182,6 +182,27 @@ describe("applier", () => {
     await applier.close();
   });
 
+  test("a table whose rows cannot be applied does not hold up the others", async () => {
+    const target = new FakeTarget();
+    const apply = target.apply.bind(target);
+    target.apply = async (request) => {
+      if (request.cursors.some((cursor) => cursor.partition === 0)) throw new Error("partition 0 is poison");
+      await apply(request);
+    };
+    const logs = [new FakeLog(), new FakeLog()];
+    const applier = start(target, logs);
+    for (const log of logs) log.append(2);
+    for (const log of logs) log.advance();
+    const failure = await applier.barrier().then(
+      () => undefined,
+      (error: Error) => error.message,
+    );
+    expect(failure).toContain('table "t" is behind the log and cannot catch up: partition 0 is poison');
+    for (let i = 0; target.rows.length < 2 && i < 500; i++) await Bun.sleep(5);
+    expect(target.rows).toEqual([1e9, 1e9 + 1]);
+    await applier.close();
+  });
+
   test("a barrier fails rather than hangs while the database refuses", async () => {
     const target = new FakeTarget();
     const log = new FakeLog();

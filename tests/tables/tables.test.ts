@@ -149,6 +149,17 @@ describe("defaults and checks", () => {
       "cannot use _offset",
     );
   });
+  test("a CHECK that depends on the time holds when the record is produced, and not again when its row is applied", async () => {
+    await lake.sql("CREATE TABLE now_only (a INTEGER, s VARCHAR DEFAULT ',(', CHECK (a < 3 + random()))");
+    expect((await lake.produce("now_only", ['{"a":1}', '{"a":3}'])).errorCode).toBe(0);
+    expect((await lake.produce("now_only", ['{"a":4}'])).errorCode).toBe(87);
+    expect(await lake.sql("FROM now_only")).toEqual([
+      [1, ",("],
+      [3, ",("],
+    ]);
+    expect(lake.catalog.topic("now_only")!.table!.sql).toContain("CHECK");
+    expect(await lake.sql("SELECT count(*) FROM duckdb_constraints() WHERE table_name = 'now_only'")).toEqual([[0]]);
+  });
   test("generated columns", async () => {
     await lake.sql("CREATE TABLE g (a INTEGER, twice INTEGER GENERATED ALWAYS AS (a * 2))");
     await lake.produce("g", ['{"a": 4}', '{"a": 5, "twice": 1}']);
