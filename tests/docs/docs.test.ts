@@ -61,11 +61,16 @@ function commandOf(block: Block, around: Surroundings): string[] {
   }
 }
 
+/** The tester's settings of Rowlog are not the reader's. */
+function withoutOurs(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  return Object.fromEntries(Object.entries(environment).filter(([name]) => !name.startsWith("ROWLOG_")));
+}
+
 function run(command: string[], { node, folder }: Surroundings): Promise<{ code: number | null; output: string }> {
   const child = spawn(command[0]!, command.slice(1), {
     cwd: join(folder, "work"),
     env: {
-      ...process.env,
+      ...withoutOurs(process.env),
       PATH: `${join(folder, "bin")}${delimiter}${process.env.PATH}`,
       ROWLOG_URL: `http://127.0.0.1:${node.httpPort}`,
       ROWLOG_BROKERS: `127.0.0.1:${node.kafkaPort}`,
