@@ -25,13 +25,14 @@ export class BufferPool {
   /** A view of `length` bytes over a buffer of the pool; what is in it is undefined. */
   take(length: number): Uint8Array {
     const size = Math.ceil(length / stepBytes) * stepBytes;
-    const buffer = this.free.get(size)?.pop() ?? fresh(size);
-    if (!this.out.has(buffer)) this.out.add(buffer);
-    else this.freeBytes -= size;
+    let buffer = this.free.get(size)?.pop();
+    if (buffer) this.freeBytes -= size;
+    else buffer = fresh(size);
+    this.out.add(buffer);
     return new Uint8Array(buffer, 0, length);
   }
 
-  /** Whether this memory came from the pool. */
+  /** Whether this memory is of the pool and out. */
   owns(buffer: ArrayBufferLike): boolean {
     return this.out.has(buffer as ArrayBuffer);
   }
@@ -39,7 +40,8 @@ export class BufferPool {
   /** Takes a buffer back. Nobody may use a view of it any more. */
   give(buffer: ArrayBufferLike): void {
     const own = buffer as ArrayBuffer;
-    if (!this.out.has(own) || this.freeBytes + own.byteLength > this.bytesMax) return;
+    // Given twice, it would serve two at once.
+    if (!this.out.delete(own) || this.freeBytes + own.byteLength > this.bytesMax) return;
     this.freeBytes += own.byteLength;
     const sameSize = this.free.get(own.byteLength);
     if (sameSize) sameSize.push(own);

@@ -8,6 +8,7 @@
 import { Buffer } from "node:buffer";
 import { limits } from "../base/limits.ts";
 import type { Logger } from "../base/log.ts";
+import { readBuffers } from "../log/reader.ts";
 import type { TcpConnection, TcpPeer } from "../platform/tcp.ts";
 import { FrameAssembler } from "./frame_assembler.ts";
 import { ConnectionMustClose } from "./handler.ts";
@@ -235,6 +236,7 @@ export class Connection implements TcpPeer {
         return;
       }
       this.unsent.shift();
+      if (this.tcp.copiesWrites) readBuffers.give(chunk.buffer);
     }
     this.endWhenIdle();
   }

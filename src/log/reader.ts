@@ -3,7 +3,9 @@
  * read into the buffer that is handed out.
  */
 import { Buffer } from "node:buffer";
+import { BufferPool } from "../base/buffer_pool.ts";
 import { KafkaError } from "../base/kafka_error.ts";
+import { limits } from "../base/limits.ts";
 import { BatchHeader, batchHeaderBytes } from "../protocol/records/batch.ts";
 import type { LogState } from "./log_state.ts";
 import type { Segment } from "./segment.ts";
@@ -16,6 +18,10 @@ export interface ReadOptions {
   /** "highWatermark": what is durable, for clients. "logEnd": all that is accepted, also below the log start offset. */
   isolation: "highWatermark" | "logEnd";
 }
+
+/** Large reads lie in these; whoever has sent one, and is alone with it, gives it back. */
+export const readBuffers = new BufferPool(limits.readPoolBytesMax);
+const pooledBytesMin = 64 * 1024;
 
 /** Many small batches go out in one piece rather than as many. */
 const partsMax = 16;
@@ -68,7 +74,7 @@ export class PartitionReader {
       if (!options.minOneBatch && options.maxBytes < found.bytes) return [];
       bytes = found.bytes;
     }
-    const buffer = allocate(bytes);
+    const buffer = bytes >= pooledBytesMin ? readBuffers.take(bytes) : allocate(bytes);
     const got = segment.files.use(segment.logPath).read(buffer, found.position);
     const { end, nextOffset } = wholeBatches(buffer.subarray(0, got), Math.min(limit, nextBase));
     if (end === 0) throw this.damage(segment, found.position);

@@ -10,6 +10,8 @@ export interface TcpConnection {
   /** The address and port that the peer reached. */
   readonly localAddress: string;
   readonly localPort: number;
+  /** Bytes that were taken are copied: their memory may be used again at once. */
+  readonly copiesWrites: boolean;
   /** How many of the bytes were taken; -1 when the connection is gone. */
   write(bytes: Uint8Array): number;
   pause(): void;

@@ -14,6 +14,7 @@ interface State {
 
 class BunConnection implements TcpConnection {
   private readonly socket: Bun.Socket<State>;
+  readonly copiesWrites = true;
   readonly remoteAddress: string;
   readonly remotePort: number;
   readonly localAddress: string;

@@ -8,6 +8,7 @@ const heldBytesMax = 1024 * 1024;
 
 class NodeConnection implements TcpConnection {
   private readonly socket: Socket;
+  readonly copiesWrites = false;
   readonly remoteAddress: string;
   readonly remotePort: number;
   readonly localAddress: string;

@@ -8,6 +8,8 @@
 import type { Disk, DiskFile } from "../platform/disk.ts";
 import { parentOf } from "../platform/disk.ts";
 import type { DuckDbCalls, DuckDbModule, RuntimeFunctions } from "./duckdb_library.ts";
+import { HeaderJournal } from "./header_journal.ts";
+import { soundLength } from "./write_ahead_log.ts";
 
 /** DuckDB's FileFlags (src/include/duckdb/common/file_open_flags.hpp). */
 const flagCreate = 8;
@@ -27,6 +29,7 @@ export class DatabaseFiles {
   readonly path: string;
   readonly names: readonly string[];
   private readonly disk: Disk;
+  private readonly headers: HeaderJournal;
   private readonly opened = new Map<number, OpenFile>();
   /** Set as soon as the module runs. */
   private calls: DuckDbCalls | undefined;
@@ -38,6 +41,7 @@ export class DatabaseFiles {
   constructor(disk: Disk, path: string, fence?: Int32Array) {
     this.disk = disk;
     this.fence = fence;
+    this.headers = new HeaderJournal(disk, path);
     this.path = path;
     this.names = [path, `${path}.wal`, `${path}.wal.checkpoint`, `${path}.wal.recovery`];
   }
@@ -45,6 +49,52 @@ export class DatabaseFiles {
   attach(calls: DuckDbCalls): void {
     this.calls = calls;
     for (const name of this.names) calls.registerFile(name, true);
+  }
+
+  /**
+   * Before DuckDB opens the database: repairs what a crash may have left, and gives what an operator should know. A file that is
+   * shorter than its headers was being made, so nothing was ever committed to it; DuckDB would read past its end for ever.
+   */
+  recover(): string | undefined {
+    this.checkFence();
+    const found = this.disk.stat(this.path);
+    if (found && found.size >= headersEnd) {
+      this.headers.replay(this.path);
+      return this.cutLog();
+    }
+    this.headers.remove();
+    if (!found) return undefined;
+    if (this.logBytes() > 0)
+      throw new Error(
+        `${this.path} has ${found.size} bytes, less than its headers, but its log has rows: it was cut off`,
+      );
+    this.disk.remove(this.path);
+    this.disk.syncDirectory(parentOf(this.path));
+    return undefined;
+  }
+
+  /** Cuts the log where it cannot be read any more: nothing from there on was synced. What is cut is kept in `<log>.cut`. */
+  private cutLog(): string | undefined {
+    const path = `${this.path}.wal`;
+    if (this.logBytes() === 0) return undefined;
+    const bytes = this.disk.readFile(path);
+    const position = soundLength(bytes);
+    if (position === bytes.length) return undefined;
+    const copy = this.disk.open(`${path}.cut`, { write: true, create: true, truncate: true });
+    try {
+      copy.write(bytes.subarray(position), 0);
+      copy.syncNow();
+    } finally {
+      copy.close();
+    }
+    const file = this.disk.open(path, { write: true });
+    try {
+      file.truncate(position);
+      file.syncNow();
+    } finally {
+      file.close();
+    }
+    return `${path} could not be read from byte ${position} of ${bytes.length} on; that part was moved to ${path}.cut`;
   }
 
   takeFailure(): Error | undefined {
@@ -120,7 +170,7 @@ export class DatabaseFiles {
       }),
       readFile: (module: DuckDbModule, ...values: [number, number, number, number]) =>
         guarded((fileId: number, address: number, size: number, position: number) =>
-          this.file(fileId).file.read(module.HEAPU8.subarray(address, address + size), position),
+          this.readFile(fileId, module.HEAPU8.subarray(address, address + size), position),
         )(module, ...values),
       writeFile: (module: DuckDbModule, ...values: [number, number, number, number]) =>
         guarded((fileId: number, address: number, size: number, position: number) =>
@@ -176,11 +226,23 @@ export class DatabaseFiles {
     return result;
   }
 
+  /** The end of the log is a normal thing to meet; that of the database is not, and DuckDB would ask again for ever. */
+  private readFile(fileId: number, into: Uint8Array, position: number): number {
+    const { file, path } = this.file(fileId);
+    const read = file.read(into, position);
+    if (read === 0 && into.length > 0 && path === this.path)
+      throw new Error(`${path} ends at ${file.size()} bytes, before ${position}: it was cut off`);
+    return read;
+  }
+
   private writeFile(fileId: number, bytes: Uint8Array, position: number): number {
     this.checkFence();
     const { file, path } = this.file(fileId);
     const header = path === this.path && position < headersEnd && position + bytes.length > headersStart;
-    if (header) file.syncNow();
+    if (header) {
+      file.syncNow();
+      this.headers.write(bytes, position);
+    }
     file.write(bytes, position);
     if (header) {
       file.syncNow();

@@ -236,6 +236,10 @@ export class SqlEngine {
       this.broke(reply.reason);
       return;
     }
+    if (reply.kind === "notice") {
+      this.options.logger.warn(reply.message);
+      return;
+    }
     const call = this.calls.get(reply.id);
     if (!call) return;
     switch (reply.kind) {

@@ -26,6 +26,8 @@ export class EngineCore {
   readonly own: number;
   /** For what the applier writes. */
   writer: number;
+  /** What an operator should know about the start. */
+  readonly notices: string[] = [];
   /** `headersWritten` of the files as the last checkpoint left it. */
   private checkpoints = 0;
 
@@ -41,6 +43,11 @@ export class EngineCore {
     const files = new DatabaseFiles(disk, settings.path, fence);
     const bridge = new ScalarBridge();
     const calls = await loadDuckDb(settings.wasmPath, { ...files.runtime(), callScalarUDF: bridge.call });
+    return EngineCore.open(calls, files, bridge, settings);
+  }
+
+  /** The part of `start` that needs no compiling; `calls` must run over the runtime functions of `files` and `bridge`. */
+  static open(calls: DuckDbCalls, files: DatabaseFiles, bridge: ScalarBridge, settings: EngineSettings): EngineCore {
     files.attach(calls);
     calls.open({
       path: ":memory:",
@@ -73,6 +80,8 @@ export class EngineCore {
     // Before the database opens, since its log may hold tables whose checks call them; and with autoloading off, since making
     // one looks for a function of that name in the extensions that DuckDB knows.
     for (const scalar of jsonFunctions) bridge.register(this.calls, this.own, scalar);
+    const notice = this.files.recover();
+    if (notice !== undefined) this.notices.push(notice);
     for (const statement of [
       `ATTACH ${quoteText(path)} AS rowlog`,
       // Rows of plain topics that statements ask for: never on disk.

@@ -41,6 +41,7 @@ async function receive(request: EngineRequest): Promise<void> {
 
 async function start(request: Extract<EngineRequest, { kind: "start" }>): Promise<void> {
   core = await EngineCore.start(nodeDisk(), request.settings, new Int32Array(request.fence));
+  for (const message of core.notices) post({ kind: "notice", message });
   post({ kind: "done", id: request.id });
 }
 

@@ -100,5 +100,7 @@ export type EngineReply =
   | { kind: "batch"; id: number; bytes: Uint8Array }
   | { kind: "done"; id: number; value?: Statement[] | Token[] | SqlValue[][][] | string[] | Cursor[] | EngineStatus }
   | { kind: "failed"; id: number; sqlstate: string; message: string; position?: number }
+  /** Something to be logged. */
+  | { kind: "notice"; message: string }
   /** The engine can do nothing more; it must be started anew. */
   | { kind: "broken"; reason: string };
