@@ -134,7 +134,10 @@ async function startLocked(config: NodeConfig, logger: Logger, unlock: () => voi
       tables: nodeTables(catalog),
       groups: nodeGroups(services),
       metrics,
-      notReady: () => tables.notReady().map((reason) => ({ part: "sql", reason })),
+      notReady: () => [
+        ...tables.notReady().map((reason) => ({ part: "sql", reason })),
+        ...failedLogs(logs).map((reason) => ({ part: "log", reason })),
+      ],
       storage: () => {
         const { free, total } = services.storage();
         return { freeBytes: free, totalBytes: total };
@@ -170,6 +173,16 @@ async function startLocked(config: NodeConfig, logger: Logger, unlock: () => voi
       unlock();
     },
   };
+}
+
+/** Partitions whose disk failed, so that they refuse produces; the first few. */
+function failedLogs(logs: LogStore): string[] {
+  const reasons: string[] = [];
+  for (const log of logs.partitions()) {
+    if (log.faultReason !== undefined) reasons.push(`${log.topic}-${log.partition}: ${log.faultReason}`);
+    if (reasons.length === 10) break;
+  }
+  return reasons;
 }
 
 /** Kafka's default of retention.ms: not shown as a setting of this node. */
