@@ -5,6 +5,7 @@
  * removed after, so what DuckDB has too much or too little after a crash is put right at the next start.
  */
 import type { Clock, Timer } from "../base/clock.ts";
+import { KafkaError } from "../base/kafka_error.ts";
 import { limits } from "../base/limits.ts";
 import type { Logger } from "../base/log.ts";
 import { SqlError } from "../base/sql_error.ts";
@@ -96,7 +97,7 @@ export class Tables {
   }
 
   private async startEngine(): Promise<SqlEngine> {
-    const engine = this.running ?? (await this.options.startEngine());
+    const engine = this.running ?? (await this.options.startEngine().catch(withWayOut));
     this.running = engine;
     engine.onRestart(() => {
       this.plain.forgetAll();
@@ -129,7 +130,8 @@ export class Tables {
   /** Checks a batch against the table of its topic. Throws RecordErrors: nothing of the batch may be stored. */
   ingest(topic: TopicEntry, partition: number, batch: BatchToIngest): IngestedBatch | Promise<IngestedBatch> {
     const table = this.tables.get(topic.name);
-    if (table === undefined || table.topic.id !== topic.id) throw new Error(`topic ${topic.name} is no table`);
+    if (table === undefined || table.topic.id !== topic.id)
+      throw new KafkaError("UNKNOWN_TOPIC_OR_PARTITION", `table "${topic.name}" was just deleted`);
     const view = viewBatch(batch);
     const decoded = decodeForTable(table, partition, view);
     const codec = this.options.log(topic, partition).config.compressionType;
@@ -259,6 +261,14 @@ export class Tables {
       });
     }
   }
+}
+
+/** A database that cannot be opened holds up SQL only; what to do about it is for a person to decide. */
+function withWayOut(error: unknown): never {
+  if (!(error instanceof SqlError) || error.sqlstate !== "58030") throw error;
+  const wayOut =
+    "to have the tables made anew from their logs, stop the node, move tables.duckdb and what begins so out of the lake, and start it (rows whose records retention has removed are only in that file)";
+  throw new SqlError(error.sqlstate, `${error.message}; ${wayOut}`);
 }
 
 function newTable(topic: TopicEntry): Table {
