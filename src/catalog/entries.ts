@@ -18,6 +18,8 @@ export interface TableDefinition {
   /** A complete CREATE TABLE statement that DuckDB runs to make the table anew. */
   sql: string;
   columns: ColumnDefinition[];
+  /** Columns that DuckDB computes and nobody produces, with its texts of their expressions. */
+  generated?: { name: string; expression: string }[];
   /** DuckDB's texts of CHECK expressions. */
   checks: string[];
   /** Column lists of UNIQUE constraints. */

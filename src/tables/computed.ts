@@ -6,6 +6,7 @@
  */
 import { KafkaError } from "../base/kafka_error.ts";
 import { SqlError } from "../base/sql_error.ts";
+import type { TableDefinition } from "../catalog/entries.ts";
 import type { RecordBatchView } from "../protocol/records/decode.ts";
 import type { RecordFault } from "../protocol/records/record_errors.ts";
 import type { SqlEngine } from "../sql/engine.ts";
@@ -56,7 +57,7 @@ async function askEngine(
     for (const [field, count] of decoded.missing) missing[field] = await computeDefaults(engine, table, field, count);
     rows = decodeForTable(table, partition, view, missing);
   }
-  if (table.definition.checks.length === 0) return rows;
+  if (!table.needsEngine) return rows;
   const checked = staging.then(() => checkRows(engine, table, rows));
   staging = checked.catch(() => undefined);
   const faults = await checked;
@@ -78,17 +79,21 @@ async function computeDefaults(engine: SqlEngine, table: Table, field: number, c
 const stagingDatabase = "_topics";
 
 async function checkRows(engine: SqlEngine, table: Table, decoded: DecodedBatch): Promise<RecordFault[]> {
-  const staged = `_check ${table.topic.id}`;
-  const target = `${stagingDatabase}.${quoteIdentifier(staged)}`;
+  const stagingName = `_check ${table.topic.id}`;
+  const target = `${stagingDatabase}.${quoteIdentifier(stagingName)}`;
   const { arrow, select, columns } = table.schema;
   const types = arrow.map(({ name, type }) => `${quoteIdentifier(name)} ${stagedType(type)}`);
   await run(engine, `CREATE OR REPLACE TABLE ${target} (${types.join(", ")})`);
   try {
     const bytes = encodeStream(table.schema.arrowSchema, complete(table, decoded), decoded.rows);
-    await engine.apply({ inserts: [{ schema: stagingDatabase, table: staged, arrow: bytes }], cursors: [] });
+    await engine.apply({ inserts: [{ schema: stagingDatabase, table: stagingName, arrow: bytes }], cursors: [] });
     const names = select.map((expression, i) => `${expression} AS ${quoteIdentifier(columns[i]!.name)}`);
+    const generated = (table.definition.generated ?? []).map(
+      ({ name, expression }) => `, ${expression} AS ${quoteIdentifier(name)}`,
+    );
+    const staged = `(SELECT rowid AS _rowlog_row, ${names.join(", ")} FROM ${target}) AS ${quoteIdentifier(table.definition.name)}`;
     // A CHECK may name its table.
-    const rows = `(SELECT rowid AS _rowlog_row, ${names.join(", ")} FROM ${target}) AS ${quoteIdentifier(table.definition.name)}`;
+    const rows = `(SELECT *${generated.join("")} FROM ${staged}) AS ${quoteIdentifier(table.definition.name)}`;
     return await findFaults(engine, table, rows, decoded.rows);
   } finally {
     await run(engine, `DROP TABLE IF EXISTS ${target}`);
@@ -105,21 +110,38 @@ function complete(table: Table, decoded: DecodedBatch): Vector[] {
   });
 }
 
+/** SQL that is true for a row that must be refused, and what is said of it. */
+interface RowTest {
+  name: string;
+  sql: string;
+}
+
+function testsOf({ checks, generated = [] }: TableDefinition): RowTest[] {
+  return [
+    ...checks.map((check) => ({ name: `CHECK (${check})`, sql: `(${check}) IS FALSE` })),
+    // A hash is never NULL: this only computes the value, which must not fail when the row is read.
+    ...generated.map(({ name }) => ({
+      name: `generated column "${name}"`,
+      sql: `hash(${quoteIdentifier(name)}) IS NULL`,
+    })),
+  ];
+}
+
 async function findFaults(engine: SqlEngine, table: Table, rows: string, count: number): Promise<RecordFault[]> {
-  const { checks } = table.definition;
-  const tests = checks.map((check) => `(${check}) IS FALSE`);
+  const tests = testsOf(table.definition);
+  const sql = tests.map((test) => test.sql);
   const faults: RecordFault[] = [];
   try {
     const failed = await engine.query(
-      `SELECT _rowlog_row, ${tests.join(", ")} FROM ${rows} WHERE ${tests.join(" OR ")} ORDER BY 1`,
+      `SELECT _rowlog_row, ${sql.join(", ")} FROM ${rows} WHERE ${sql.join(" OR ")} ORDER BY 1`,
     );
     for (const [row, ...results] of failed.values())
-      faults.push({ index: row as number, message: `CHECK (${checks[results.indexOf(true)]}) is false` });
+      faults.push({ index: row as number, message: `${tests[results.indexOf(true)]?.name} is false` });
   } catch (error) {
     if (!(error instanceof SqlError) || isEngineTrouble(error)) throw error;
-    // A CHECK that fails with an error refuses the row that makes it: which one, only trying tells.
+    // A test that fails with an error refuses the row that makes it: which one, only trying tells.
     for (let row = 0; row < count; row++) {
-      const fault = await tryRow(engine, checks, rows, row);
+      const fault = await tryRow(engine, tests, rows, row);
       if (fault !== undefined) faults.push({ index: row, message: fault });
     }
   }
@@ -128,16 +150,17 @@ async function findFaults(engine: SqlEngine, table: Table, rows: string, count: 
 
 async function tryRow(
   engine: SqlEngine,
-  checks: readonly string[],
+  tests: readonly RowTest[],
   rows: string,
   row: number,
 ): Promise<string | undefined> {
-  for (const check of checks) {
+  for (const { name, sql } of tests) {
     try {
-      const found = await engine.query(`SELECT (${check}) IS FALSE FROM ${rows} WHERE _rowlog_row = ${row}`);
-      if (found.values()[0]![0] === true) return `CHECK (${check}) is false`;
+      const found = await engine.query(`SELECT ${sql} FROM ${rows} WHERE _rowlog_row = ${row}`);
+      if (found.values()[0]![0] === true) return `${name} is false`;
     } catch (error) {
-      return `CHECK (${check}) cannot be evaluated: ${(error as Error).message}`;
+      if (!(error instanceof SqlError) || isEngineTrouble(error)) throw error;
+      return `${name} cannot be evaluated: ${error.message}`;
     }
   }
   return undefined;

@@ -26,7 +26,7 @@ const jsonMarker = "_rowlog json";
 
 interface Described {
   columns: ColumnDefinition[];
-  generated: Set<string>;
+  generated: { name: string; expression: string }[];
   checks: string[];
   sql: string;
 }
@@ -35,7 +35,7 @@ interface Described {
 export async function describeTable(engine: SqlEngine, create: CreateTable): Promise<TableDefinition> {
   const { schema, name } = create;
   const described = await inSchemaOfItsOwn(engine, create);
-  const columns = described.columns.filter((column) => !described.generated.has(column.name));
+  const columns = described.columns;
   if (columns.length === 0) throw new SqlError("42P16", "a table needs at least one column that is not generated");
   for (const column of columns)
     if (isRecordColumn(column.name) && column.default !== undefined)
@@ -45,6 +45,7 @@ export async function describeTable(engine: SqlEngine, create: CreateTable): Pro
     name,
     sql: described.sql,
     columns,
+    ...(described.generated.length > 0 ? { generated: described.generated } : {}),
     checks: described.checks,
     unique: [],
     raw: false,
@@ -103,7 +104,7 @@ function readDescription(
       notNull: constraints.some(
         ([kind, , names]) => kind === "NOT NULL" && (names as string[]).includes(name as string),
       ),
-      ...(byDefault === null || generated.has(name as string) ? {} : { default: byDefault as string }),
+      ...(byDefault === null ? {} : { default: byDefault as string }),
     }),
   );
   const checks = constraints.filter(([kind]) => kind === "CHECK");
@@ -119,7 +120,13 @@ function readDescription(
     .replace(/;\s*$/, "")
     .replaceAll(`ENUM(${quoteText(jsonMarker)})`, "VARCHAR");
   const sql = `CREATE TABLE ${quoteIdentifier(create.schema)}.${quoteIdentifier(create.name)}${body}`;
-  return { columns, generated, checks: checks.map(([, expression]) => expression as string), sql };
+  const isGenerated = (column: ColumnDefinition) => generated.has(column.name);
+  return {
+    columns: columns.filter((column) => !isGenerated(column)),
+    generated: columns.filter(isGenerated).map((column) => ({ name: column.name, expression: column.default! })),
+    checks: checks.map(([, expression]) => expression as string),
+    sql,
+  };
 }
 
 function refuseConstraint(type: string, columns: readonly string[]): void {

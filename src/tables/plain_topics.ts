@@ -84,6 +84,12 @@ export class PlainTopics {
       }
       if (topic === undefined || topic.table !== undefined) continue;
       const key = topic.name.toLowerCase();
+      const table = this.tableLike(key);
+      if (table !== undefined)
+        throw new SqlError(
+          "42P09",
+          `topic "${topic.name}" differs only in case from table "${table}", which SQL would find instead`,
+        );
       const other = found.get(key);
       if (other !== undefined && other.name !== topic.name)
         throw new SqlError(
@@ -93,6 +99,13 @@ export class PlainTopics {
       found.set(key, topic);
     }
     return [...found.values()];
+  }
+
+  private tableLike(lowerCase: string): string | undefined {
+    for (const topic of this.catalog.topics())
+      if (topic.table !== undefined && topic.table.schema === "main" && topic.name.toLowerCase() === lowerCase)
+        return topic.name;
+    return undefined;
   }
 
   private lowerCaseNames(): Map<string, TopicEntry[]> {

@@ -42,10 +42,9 @@ export class Table {
       return json === undefined ? { kind: "computed", values: undefined } : { kind: "constant", json };
     });
     this.missingInLog = this.schema.fields.map(() => ({ kind: "null" }));
-    // DuckDB's own text of the table; a name that merely contains these words costs a staging table, no more.
-    const hasGenerated = definition.sql.includes("GENERATED ALWAYS AS");
+    const hasGenerated = (definition.generated ?? []).length > 0;
     this.insertsDirectly = !hasGenerated && !this.schema.needsCast;
-    this.needsEngine = definition.checks.length > 0 || definition.unique.length > 0;
+    this.needsEngine = hasGenerated || definition.checks.length > 0 || definition.unique.length > 0;
   }
 
   /** Completes a produced batch of `rows` rows that was appended at `baseOffset`; `appendTimeMs` is -1 unless the topic stamps records. */

@@ -168,6 +168,13 @@ describe("defaults and checks", () => {
       [5, 10],
     ]);
     expect(lake.logged("g")).toEqual(['{"a": 4}', '{"a":5}']);
+    // One that fails would make every later read of the table fail.
+    await lake.sql("CREATE TABLE gx (a VARCHAR, n INTEGER GENERATED ALWAYS AS (CAST(a AS INTEGER)), b INTEGER)");
+    expect((await lake.produce("gx", ['{"a":"7","b":1}'])).errorCode).toBe(0);
+    const refused = await lake.produce("gx", ['{"a":"8"}', '{"a":"x"}', '{"a":"12"}']);
+    expect(refused.recordErrors.map((fault) => fault.index)).toEqual([1]);
+    expect(refused.recordErrors[0]!.message).toContain("Could not convert string 'x' to INT32");
+    expect(await lake.sql("FROM gx")).toEqual([["7", 7, 1]]);
   });
 });
 
@@ -334,6 +341,10 @@ describe("plain topics", () => {
     expect(await lake.sql('SELECT count(*) FROM "Case"')).toEqual([[1]]);
     expect(await lake.failure('FROM "case"')).toContain("write the exact name");
     expect(await lake.failure('FROM "Case", "cASE"')).toContain("differ only in case");
+  });
+  test("a name that differs only in case from a table's", async () => {
+    await lake.catalog.createTopic({ name: "EVENTS", partitions: 1 });
+    expect(await lake.failure('FROM "EVENTS"')).toContain('differs only in case from table "events"');
   });
   test("deleted and made anew", async () => {
     await lake.catalog.createTopic({ name: "again", partitions: 1 });
