@@ -16,12 +16,14 @@ import { openGroups } from "../broker/offsets_topic.ts";
 import { ProducerIds } from "../broker/producer_ids.ts";
 import { Topics } from "../broker/topics.ts";
 import { Catalog } from "../catalog/catalog.ts";
+import type { CoordinatorSettings } from "../groups/coordinator_types.ts";
 import { kernels } from "../hotpath/kernels.ts";
 import { createHttpApp } from "../http/app.ts";
 import { watchEventLoop } from "../http/metrics_collectors.ts";
 import { nodeGroups } from "../http/node_groups.ts";
 import { addTableMetrics, nodeTables } from "../http/node_tables.ts";
 import { nodeTopics } from "../http/node_topics.ts";
+import type { HttpServices } from "../http/services.ts";
 import { LogStore } from "../log/log_store.ts";
 import { type HttpServer, serveHttp } from "../platform/http_server.ts";
 import { lockDirectory } from "../platform/lock.ts";
@@ -37,6 +39,9 @@ import { version } from "./version.ts";
 /** This node's id: Kafka's tools and the peers' test suites expect a lone broker to be 1. */
 const nodeId = 1;
 
+/** The node owns its tables; the broker sees only their gate. */
+type NodeServices = Services & { tables: Tables };
+
 export async function startNode(config: NodeConfig, logger: Logger): Promise<RunningNode> {
   const disk = nodeDisk();
   disk.makeDirectory(config.lake);
@@ -50,12 +55,71 @@ export async function startNode(config: NodeConfig, logger: Logger): Promise<Run
 }
 
 async function startLocked(config: NodeConfig, logger: Logger, unlock: () => void): Promise<RunningNode> {
-  const clock = systemClock;
-  const disk = nodeDisk();
   if (!kernels.loaded)
     logger.warn("WebAssembly kernels are not available: slower ones in JavaScript serve", { reason: kernels.reason });
+  const metrics = new MetricsRegistry();
+  const groupSettings = {
+    initialRebalanceDelayMs: config.groupInitialRebalanceDelayMs,
+    offsetsRetentionMs: config.offsetsRetentionMinutes * 60_000,
+    sessionTimeoutMsMin: config.groupMinSessionTimeoutMs,
+    sessionTimeoutMsMax: config.groupMaxSessionTimeoutMs,
+  };
+  const services = await openServices(config, logger, metrics, groupSettings);
+  const { tables, topics } = services;
+  const broker = new Broker(services);
+  await broker.start(config.kafka.host, config.kafka.port);
+  const kafkaAddress = { host: config.kafka.host, port: broker.port };
+  services.brokerConfigs = brokerSettings({
+    config: services.config,
+    listener: kafkaAddress,
+    groups: groupSettings,
+    topicDefaults: topics.defaultsOf(),
+  });
+  const stopping = new AbortController();
+  const answering = httpServices(services, metrics, stopping.signal, config.kafkaAdvertise ?? kafkaAddress);
+  const app = createHttpApp(answering, { logger, host: config.http.host });
+  const close = async (http: HttpServer | undefined) => {
+    stopping.abort();
+    // Groups first: requests that wait for a rebalance would hold up the broker's end.
+    const stops = [http?.stop(config.shutdownTimeoutMs), broker.stop(config.shutdownTimeoutMs)];
+    await Promise.all([services.groups.close(), ...stops]);
+    await tables.close();
+    await services.logs.close();
+    services.catalog.close();
+  };
+  let http: HttpServer;
+  try {
+    http = serveHttp({ ...config.http, fetch: app.fetch, bodyBytesMax: limits.httpBodyBytesMax });
+  } catch (error) {
+    await close(undefined);
+    throw error;
+  }
+  addTableMetrics(metrics, tables);
+  tables.start();
+  const unwatch = watchEventLoop(metrics);
+  return {
+    kafkaAddress,
+    httpAddress: { host: config.http.host, port: http.port },
+    async close() {
+      unwatch();
+      await close(http);
+      unlock();
+    },
+  };
+}
+
+/** Opens what the lake holds and puts the parts that answer Kafka requests on it; nothing listens yet. */
+async function openServices(
+  config: NodeConfig,
+  logger: Logger,
+  metrics: MetricsRegistry,
+  groupSettings: Partial<CoordinatorSettings>,
+): Promise<NodeServices> {
+  const clock = systemClock;
+  const disk = nodeDisk();
+  const logDirectory = `${config.lake}/log`;
   const catalog = await Catalog.open(disk, `${config.lake}/catalog`, clock, logger);
-  const logs = LogStore.open(disk, `${config.lake}/log`, { durability: config.durability, clock, logger });
+  const logs = LogStore.open(disk, logDirectory, { durability: config.durability, clock, logger });
   for (const name of logs.unclaimedTopics()) if (!catalog.topic(name)) logs.deleteTopic(name);
   const topics = new Topics(catalog, logs, {
     plain: retention(config.retainSecs),
@@ -75,35 +139,20 @@ async function startLocked(config: NodeConfig, logger: Logger, unlock: () => voi
     logger,
   });
   topics.retainFrom = (topic, partition) => tables.retainFrom(topic, partition);
-  const metrics = new MetricsRegistry();
-  const groupSettings = {
-    initialRebalanceDelayMs: config.groupInitialRebalanceDelayMs,
-    offsetsRetentionMs: config.offsetsRetentionMinutes * 60_000,
-    sessionTimeoutMsMin: config.groupMinSessionTimeoutMs,
-    sessionTimeoutMsMax: config.groupMaxSessionTimeoutMs,
-  };
-  const services: Services = {
+  return {
     config: {
       nodeId,
       advertised: config.kafkaAdvertise,
       autoCreateTopics: config.autoCreateTopics,
       numPartitions: config.numPartitions,
-      logDirectory: `${config.lake}/log`,
+      logDirectory,
     },
     clock,
     logger,
     catalog,
     logs,
     topics,
-    groups: openGroups({
-      catalog,
-      topics,
-      disk,
-      logDirectory: `${config.lake}/log`,
-      clock,
-      logger,
-      settings: groupSettings,
-    }),
+    groups: openGroups({ catalog, topics, disk, logDirectory, clock, logger, settings: groupSettings }),
     fetchSessions: new FetchSessions({ nowMs: () => clock.monotonicMs() }),
     producerIds: new ProducerIds(catalog),
     storage: () => disk.freeBytes(config.lake),
@@ -111,66 +160,35 @@ async function startLocked(config: NodeConfig, logger: Logger, unlock: () => voi
     metrics: new BrokerMetrics(metrics),
     tables,
   };
-  const broker = new Broker(services);
-  await broker.start(config.kafka.host, config.kafka.port);
-  const kafkaAddress = { host: config.kafka.host, port: broker.port };
-  services.brokerConfigs = brokerSettings({
-    config: services.config,
-    listener: kafkaAddress,
-    groups: groupSettings,
-    topicDefaults: topics.defaultsOf(),
-  });
-  const stopping = new AbortController();
-  const app = createHttpApp(
-    {
-      node: {
-        version,
-        clusterId: catalog.clusterId,
-        kafkaAddress: showAddress(config.kafkaAdvertise ?? kafkaAddress),
-        startedAtMs: clock.nowMs(),
-      },
-      sql: new SqlRunner(tables),
-      topics: nodeTopics(services, stopping.signal),
-      tables: nodeTables(catalog),
-      groups: nodeGroups(services),
-      metrics,
-      notReady: () => [
-        ...tables.notReady().map((reason) => ({ part: "sql", reason })),
-        ...failedLogs(logs).map((reason) => ({ part: "log", reason })),
-      ],
-      storage: () => {
-        const { free, total } = services.storage();
-        return { freeBytes: free, totalBytes: total };
-      },
-    },
-    { logger, host: config.http.host },
-  );
-  const close = async (http: HttpServer | undefined) => {
-    stopping.abort();
-    // Groups first: requests that wait for a rebalance would hold up the broker's end.
-    const stops = [http?.stop(config.shutdownTimeoutMs), broker.stop(config.shutdownTimeoutMs)];
-    await Promise.all([services.groups.close(), ...stops]);
-    await tables.close();
-    await logs.close();
-    catalog.close();
-  };
-  let http: HttpServer;
-  try {
-    http = serveHttp({ ...config.http, fetch: app.fetch, bodyBytesMax: limits.httpBodyBytesMax });
-  } catch (error) {
-    await close(undefined);
-    throw error;
-  }
-  addTableMetrics(metrics, tables);
-  tables.start();
-  const unwatch = watchEventLoop(metrics);
+}
+
+/** What the HTTP routes see of the node. */
+function httpServices(
+  services: NodeServices,
+  metrics: MetricsRegistry,
+  stopping: AbortSignal,
+  kafkaAddress: { host: string; port: number },
+): HttpServices {
+  const { catalog, clock, logs, tables } = services;
   return {
-    kafkaAddress,
-    httpAddress: { host: config.http.host, port: http.port },
-    async close() {
-      unwatch();
-      await close(http);
-      unlock();
+    node: {
+      version,
+      clusterId: catalog.clusterId,
+      kafkaAddress: showAddress(kafkaAddress),
+      startedAtMs: clock.nowMs(),
+    },
+    sql: new SqlRunner(tables),
+    topics: nodeTopics(services, stopping),
+    tables: nodeTables(catalog),
+    groups: nodeGroups(services),
+    metrics,
+    notReady: () => [
+      ...tables.notReady().map((reason) => ({ part: "sql", reason })),
+      ...failedLogs(logs).map((reason) => ({ part: "log", reason })),
+    ],
+    storage: () => {
+      const { free, total } = services.storage();
+      return { freeBytes: free, totalBytes: total };
     },
   };
 }
