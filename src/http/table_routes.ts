@@ -82,8 +82,15 @@ async function runStatement(services: HttpServices, sql: string, signal: AbortSi
   answer.close();
 }
 
+/** The head of a CREATE TABLE statement, behind white space and comments. There is one way to match each text: no backtracking. */
+const createTable = /^(?:\s|--[^\n]*\n|\/\*(?:[^*]|\*(?!\/))*\*\/)*create\s+(?:or\s+replace\s+)?table\b/i;
+
 function createStatement(body: z.output<typeof newTable>): string {
-  if ("sql" in body) return body.sql;
+  if ("sql" in body) {
+    if (!createTable.test(body.sql))
+      throw new ProblemError(400, "INVALID_REQUEST", "`sql` is not a CREATE TABLE statement; POST /v1/sql runs others");
+    return body.sql;
+  }
   const columns = body.columns.map(({ name, type, not_null, default: expression }) => {
     const rest = `${not_null ? " NOT NULL" : ""}${expression === undefined ? "" : ` DEFAULT (${expression})`}`;
     return `${quoted(name)} ${type}${rest}`;

@@ -145,6 +145,26 @@ describe("tables", () => {
     );
   });
 
+  test("a statement that is no CREATE TABLE is refused before it runs", async () => {
+    for (const sql of [
+      "DROP TABLE t",
+      "SELECT 1",
+      "-- CREATE TABLE x (a INT)\nDROP TABLE t",
+      `${"/**/".repeat(5000)}DROP`,
+    ]) {
+      const response = await send("POST", "/v1/tables", { sql });
+      expect({ sql, status: response.status }).toEqual({ sql, status: 400 });
+    }
+    expect(node.executed).toEqual([]);
+    node.answer = () => {
+      node.tableList.push(table("x"));
+      return { columns: [], async *rows() {}, async *arrow() {}, close: () => undefined };
+    };
+    const sql = "/* a * b */ -- c\n create or replace TABLE x (a INT)";
+    expect((await send("POST", "/v1/tables", { sql })).status).toBe(201);
+    expect(node.executed.map((one) => one.sql)).toEqual([sql]);
+  });
+
   test("drop names the schema; an unknown table is 404", async () => {
     node.tableList.push(table("t"), table("u", "s"));
     expect((await send("DELETE", "/v1/tables/u")).status).toBe(204);
