@@ -14,9 +14,9 @@ import type { TopicEntry } from "../catalog/catalog.ts";
 import type { PartitionLog } from "../log/partition_log.ts";
 import { batchSizeAt } from "../protocol/records/batch.ts";
 import type { ApplyRequest, ArrowInsert, Cursor } from "../sql/messages.ts";
-import { encodeStream } from "./arrow/stream.ts";
 import { chunkFromLog } from "./ingest.ts";
 import type { RowChunk, Table } from "./table.ts";
+import { insertOf } from "./table_insert.ts";
 
 /** What the applier needs of the SQL engine: all inserts and cursors of one call go in together, in one transaction. */
 export interface ApplyTarget {
@@ -42,6 +42,8 @@ interface PartitionState {
 interface Waiter {
   /** Where each partition must be. */
   targets: Map<PartitionState, number>;
+  /** Whether it fails when this table's rows cannot be applied; else it goes on without them. */
+  needs: (table: Table) => boolean;
   resolve: () => void;
   reject: (error: Error) => void;
 }
@@ -161,19 +163,22 @@ export class Applier {
     state.queuedBytes += chunk.bytes;
   }
 
-  /** Resolves when everything that is durable now is in DuckDB. */
-  barrier(): Promise<void> {
+  /**
+   * Resolves when everything that is durable now is in DuckDB. Fails when a table that `needs` names cannot catch up; does not wait for
+   * others that cannot.
+   */
+  barrier(needs: (table: Table) => boolean = () => true): Promise<void> {
     const targets = new Map<PartitionState, number>();
     for (const states of this.partitions.values())
       for (const state of states) {
         const end = state.log.highWatermark;
-        if (state.next < end) targets.set(state, end);
+        if (state.next < end && (state.pauseMs === 0 || needs(state.table))) targets.set(state, end);
       }
     if (targets.size === 0) return Promise.resolve();
     if (this.closed) return Promise.reject(closing());
     for (const state of targets.keys()) this.active.add(state);
     return new Promise((resolve, reject) => {
-      this.waiters.push({ targets, resolve, reject });
+      this.waiters.push({ targets, needs, resolve, reject });
       this.signal();
     });
   }
@@ -447,9 +452,14 @@ export class Applier {
     const failed = new SqlError("58000", `${which} behind the log and cannot catch up: ${error.message}`);
     this.waiters = this.waiters.filter((waiter) => {
       if (state !== undefined && !waiter.targets.has(state)) return true;
+      if (state !== undefined && !waiter.needs(state.table)) {
+        waiter.targets.delete(state);
+        return true;
+      }
       waiter.reject(failed);
       return false;
     });
+    this.settle();
   }
 
   /** Only closing ends a pause early. */
@@ -473,20 +483,4 @@ function longer(pauseMs: number): number {
 
 function closing(): SqlError {
   return new SqlError("57P01", "the node is closing");
-}
-
-/** One insert of all chunks: merged, because DuckDB takes few large batches far faster than many small ones. */
-function insertOf(table: Table, chunks: readonly RowChunk[]): ArrowInsert {
-  let rows = 0;
-  for (const chunk of chunks) rows += chunk.rows;
-  let { columns } = chunks[0]!;
-  if (chunks.length > 1) {
-    columns = table.newColumns(rows);
-    for (const chunk of chunks)
-      for (let i = 0; i < columns.length; i++) columns[i]!.append(chunk.columns[i]!, 0, chunk.rows);
-  }
-  const { schema, name } = table.definition;
-  const arrow = encodeStream(table.schema.arrowSchema, columns, rows);
-  const staging = { columns: table.schema.columns.map((column) => column.name), select: table.schema.select };
-  return table.insertsDirectly ? { schema, table: name, arrow } : { schema, table: name, arrow, staging };
 }

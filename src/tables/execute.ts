@@ -99,9 +99,11 @@ export class SqlRunner {
 
   /** Makes visible what was acknowledged before now: in tables, and in the plain topics that the statement names. */
   private async prepareRead(engine: SqlEngine, text: string): Promise<void> {
-    const topics = this.plain.find(await this.namesIn(engine, text));
+    const names = await this.namesIn(engine, text);
+    const topics = this.plain.find(names);
+    const lower = new Set([...names].map((name) => name.toLowerCase()));
     await Promise.all([
-      this.tables.barrier(),
+      this.tables.barrier(({ definition }) => lower.has(definition.name.toLowerCase())),
       topics.length > 0 || this.plain.isStale ? this.plain.prepare(engine, topics) : undefined,
     ]);
   }

@@ -158,11 +158,11 @@ export class Tables {
     return [...this.tables.keys()].map((topic) => ({ topic, records: this.applier.lag(topic) }));
   }
 
-  /** Resolves when everything that is durable now is in DuckDB. */
-  async barrier(): Promise<void> {
+  /** Resolves when everything that is durable now is in DuckDB; `needs`: tables without which that is no success. */
+  async barrier(needs?: (table: Table) => boolean): Promise<void> {
     if (this.tables.size === 0) return;
     await this.engine();
-    await this.applier.barrier();
+    await this.applier.barrier(needs);
   }
 
   /** The log of this partition must be kept from this offset on: what is below is in DuckDB and on disk. */
