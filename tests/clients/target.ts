@@ -48,6 +48,11 @@ export interface NodeOptions {
   kafkaPort: number;
   httpPort: number;
   options?: readonly string[];
+  /** Another program than rowlogCommand's. */
+  command?: readonly string[];
+  cwd?: string;
+  /** All of its environment, instead of ours. */
+  environment?: Record<string, string>;
 }
 
 /** One process of Rowlog on a lake folder; it may be killed and started again on the same one. */
@@ -72,10 +77,14 @@ export class RowlogNode {
   static async start(options: NodeOptions): Promise<RowlogNode> {
     const log = `${options.directory}.log`;
     const file = openSync(log, "a");
-    const [program, ...first] = rowlogCommand();
+    const [program, ...first] = options.command ?? rowlogCommand();
     const ports = ["--kafka", `127.0.0.1:${options.kafkaPort}`, "--http", `127.0.0.1:${options.httpPort}`];
     const parameters = [...first, "serve", options.directory, ...ports, ...(options.options ?? [])];
-    const child = spawn(program as string, parameters, { stdio: ["ignore", file, file] });
+    const child = spawn(program as string, parameters, {
+      stdio: ["ignore", file, file],
+      cwd: options.cwd,
+      env: options.environment ?? process.env,
+    });
     closeSync(file);
     const node = new RowlogNode(child, options, log);
     RowlogNode.#starting.set(options.directory, child);
