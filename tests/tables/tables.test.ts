@@ -363,3 +363,61 @@ describe("plain topics", () => {
     expect(await lake.sql("SELECT min(_offset), count(*) FROM cut")).toEqual([[3, 2]]);
   });
 });
+
+test("the ends of every type's range reach DuckDB and come back as they are logged", async () => {
+  const values: [type: string, values: string[]][] = [
+    ["BOOLEAN", ["true", "false"]],
+    ["TINYINT", ["-128"]],
+    ["SMALLINT", ["-32768"]],
+    ["INTEGER", ["-2147483648"]],
+    ["BIGINT", ["-9223372036854775808", "9223372036854775807"]],
+    ["UTINYINT", ["255"]],
+    ["USMALLINT", ["65535"]],
+    ["UINTEGER", ["4294967295"]],
+    ["UBIGINT", ["18446744073709551615"]],
+    ["HUGEINT", ["-170141183460469231731687303715884105728", "170141183460469231731687303715884105727"]],
+    ["UHUGEINT", ["340282366920938463463374607431768211455"]],
+    ["DECIMAL(4,1)", ["-999.9"]],
+    ["DECIMAL(38,38)", ["0.99999999999999999999999999999999999999"]],
+    ["DECIMAL(38,0)", ["-99999999999999999999999999999999999999"]],
+    ["FLOAT", ["3.4028235e+38", '"NaN"', '"-Infinity"']],
+    ["DOUBLE", ["1.7976931348623157e+308", "5e-324", '"Infinity"']],
+    ["DATE", ['"infinity"', '"-5877641-06-25"', '"+5881580-07-10"', '"0000-01-01"']],
+    ["TIME", ['"24:00:00"', '"23:59:59.999999"']],
+    ["TIMESTAMP", ['"-infinity"', '"+294247-01-10T04:00:54.775806"', '"-290308-12-22T00:00:00"']],
+    ["TIMESTAMPTZ", ['"infinity"', '"+294247-01-10T04:00:54.775806Z"']],
+    ["TIMESTAMP_S", ['"1969-12-31T23:59:59"', '"+294247-01-10T04:00:54"']],
+    ["TIMESTAMP_MS", ['"-290308-12-22T00:00:00.001"']],
+    ["TIMESTAMP_NS", ['"2262-04-11T23:47:16.854775806"', '"1677-09-22T00:00:00"']],
+    ["INTERVAL", ['"178956970 years 7 months"', '"-2147483647 days"', '"999:59:59.999999"']],
+    ["UUID", ['"ffffffff-ffff-ffff-ffff-ffffffffffff"']],
+    ["BLOB", ['""', '"AP8="']],
+    ["VARCHAR", ['"\\u0000"', '""', '"😀"']],
+    ["ENUM('a b', 'c''d')", ['"c\'d"']],
+    ["HUGEINT[]", ["[1,null]", "[]"]],
+    ["INTEGER[3]", ["[1,2,null]"]],
+    ["STRUCT(u UUID, m MAP(VARCHAR, HUGEINT))", ['{"u":null,"m":{"a":1,"b":null}}', '{"u":null,"m":{}}']],
+    ["MAP(INTEGER, STRUCT(a INTERVAL[], b DATE))", ['{"1":{"a":["1 day",null],"b":"2024-02-29"}}']],
+    ["STRUCT(a INTEGER)[2][]", ['[[{"a":1},null]]']],
+  ];
+  await lake.sql(`CREATE TABLE ends (row INTEGER, ${values.map(([type], i) => `c${i} ${type}`).join(", ")})`);
+  const records = values.flatMap(([, list], i) => list.map((value) => [i, value] as const));
+  const outcome = await lake.produce(
+    "ends",
+    records.map(([i, value], row) => `{"row":${row},"c${i}":${value}}`),
+  );
+  expect(outcome.errorMessage).toBe(null);
+  // One more batch: what is merged from several chunks is the same.
+  await lake.produce(
+    "ends",
+    records.map(([i, value], row) => `{"row":${row + records.length},"c${i}":${value}}`),
+  );
+  const selected = await lake.sqlText("FROM ends ORDER BY row");
+  const logged = lake.logged("ends");
+  expect(selected.length).toBe(logged.length);
+  for (let row = 0; row < logged.length; row++) {
+    const cells = logged[row]!.replace(/"(row|c\d+)":/g, "").slice(1, -1);
+    expect(selected[row]).toBe(`[${cells}]`);
+    expect(logged[row]).toContain(`:${records[row % records.length]![1]}`);
+  }
+});
