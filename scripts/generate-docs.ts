@@ -227,7 +227,7 @@ with \`rowlog topic create -c NAME=VALUE\` and \`rowlog topic alter-config\`, or
 \`CREATE TABLE … WITH ("retention.ms" = 3600000)\`. The node's \`--retain-secs\` and \`--changelog-secs\` set the default of \`retention.ms\`.
 
 These act: \`cleanup.policy\` (\`compact\` so far only demands keys), \`compression.type\`, \`index.interval.bytes\`, \`max.message.bytes\`,
-the \`message.timestamp.*\`, \`min.insync.replicas\`, \`retention.bytes\`, \`retention.ms\`, \`segment.bytes\`, \`segment.index.bytes\`,
+the \`message.timestamp.*\`, \`retention.bytes\`, \`retention.ms\`, \`segment.bytes\`, \`segment.index.bytes\`,
 \`segment.ms\`. The others are checked, stored and shown, and change nothing yet.
 
 ${table(["name", "type", "default", "values", "meaning"], rows)}`;

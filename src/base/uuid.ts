@@ -1,8 +1,6 @@
+/** Kafka's ids: 16 bytes, written as 22 letters of URL-safe base64 without padding (org.apache.kafka.common.Uuid's text form). */
 import { Buffer } from "node:buffer";
 
-/**
- * Kafka's ids: 16 bytes, written as 22 letters of URL-safe base64 without padding (org.apache.kafka.common.Uuid's text form).
- */
 export type Uuid = string;
 
 /** The id that stands for "none" on the wire: 16 zero bytes. */

@@ -216,7 +216,7 @@ export const topicConfigTable: readonly ConfigDefinition[] = [
     "int",
     "1",
     "min.insync.replicas",
-    "Replicas that must have a record before acks=all is answered. A single node has one.",
+    "Replicas that must have a record before acks=all is answered, of those that a topic has: one, on a single node. No effect.",
     { min: 1 },
   ),
   row("preallocate", "boolean", "false", "log.preallocate", "Reserve the file space of a new segment. No effect."),

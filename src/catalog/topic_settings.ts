@@ -3,7 +3,6 @@ import { defaultLogConfig, type LogConfig } from "../log/log_config.ts";
 
 export interface TopicSettings {
   log: LogConfig;
-  minInsyncReplicas: number;
 }
 
 const codecs: Record<string, LogConfig["compressionType"]> = {
@@ -43,6 +42,5 @@ export function topicSettings(
       timestampAfterMaxMs: number("message.timestamp.after.max.ms", byDefault.timestampAfterMaxMs),
       compressionType: codecs[text("compression.type") ?? "producer"] ?? "producer",
     },
-    minInsyncReplicas: number("min.insync.replicas", 1),
   };
 }

@@ -10,7 +10,7 @@ import { codecs } from "../../hotpath/codecs.ts";
 import type { ProduceRequest } from "../../protocol/generated/produce_request.ts";
 import type { ProduceResponse } from "../../protocol/generated/produce_response.ts";
 import { framePool } from "../frame_assembler.ts";
-import { ConnectionMustClose, handler, type RequestContext, type Services } from "../handler.ts";
+import { ConnectionMustClose, handler, type RequestContext } from "../handler.ts";
 import { type ProduceOutcome, produceBatch } from "../produce_path.ts";
 
 /** Where a batch has the low byte of its attributes, and the bits in it. */
@@ -31,7 +31,7 @@ export const produce = handler<ProduceRequest, ProduceResponse>(0, async (reques
     const refusal = transactional
       ? refusalOfTransactions
       : topic
-        ? requestRefusal(request, topic, services)
+        ? requestRefusal(request, topic)
         : unknownTopic(context.apiVersion);
     return {
       data,
@@ -112,12 +112,11 @@ function codecRefusal(records: Uint8Array | null, version: number): Refusal | un
   return refusal("UNSUPPORTED_COMPRESSION_TYPE", `Produce version ${version} does not know zstd.`);
 }
 
-function requestRefusal(request: ProduceRequest, topic: TopicEntry, services: Services): Refusal | undefined {
+/** `min.insync.replicas` asks for no more replicas than the topic has, as in Apache Kafka: on one node it refuses nothing. */
+function requestRefusal(request: ProduceRequest, topic: TopicEntry): Refusal | undefined {
   if (request.acks !== 0 && request.acks !== 1 && request.acks !== -1)
     return refusal("INVALID_REQUIRED_ACKS", `acks=${request.acks}: only 0, 1 and -1 (all) exist.`);
   if (topic.internal) return refusal("INVALID_TOPIC_EXCEPTION", `Cannot append to internal topic ${topic.name}`);
-  if (request.acks === -1 && services.topics.settings(topic).minInsyncReplicas > 1)
-    return refusal("NOT_ENOUGH_REPLICAS", "min.insync.replicas is above 1 and there is one replica.");
   return undefined;
 }
 
