@@ -229,6 +229,16 @@ describe("all topics, no topics (C30)", () => {
   });
 });
 
+test("an unknown topic id is answered in every version that can ask for one", async () => {
+  const wire = await Wire.open(node.kafkaPort);
+  for (const version of [10, 11, 12, 13]) {
+    const topics = [{ name: null, topicId: "AAAAAAAAAAAAAAAAAAAAAQ" }];
+    const answer = await wire.call(3, version, newMetadataRequest({ topics }));
+    expect(answer.topics[0]).toMatchObject({ errorCode: 100, name: version >= 12 ? null : "" });
+  }
+  wire.close();
+});
+
 describe("peers that behave badly", () => {
   test("garbage costs one connection", async () => {
     const good = await Wire.open(node.kafkaPort);

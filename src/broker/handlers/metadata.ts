@@ -53,7 +53,9 @@ async function answerFor(
   if (asked.name === null || (asked.topicId !== zeroUuid && context.apiVersion >= 10 && asked.name === "")) {
     const topic = catalog.topicById(asked.topicId);
     if (topic) return describe(topic, context, withOperations);
-    return failed(null, asked.topicId, errorCodes.UNKNOWN_TOPIC_ID);
+    // Before version 12 an answer has no way to leave the name out.
+    const name = context.apiVersion >= 12 ? null : "";
+    return failed(name, asked.topicId, errorCodes.UNKNOWN_TOPIC_ID);
   }
   const { name } = asked;
   const known = catalog.topic(name);
