@@ -142,7 +142,7 @@ function pom(): string {
     ([group, name, version]) =>
       `<dependency><groupId>${group}</groupId><artifactId>${name}</artifactId><version>${version}</version></dependency>`,
   );
-  return `<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion>
+  return `<project><modelVersion>4.0.0</modelVersion>
 <groupId>rowlog.tests</groupId><artifactId>kafka</artifactId><version>1</version><packaging>pom</packaging>
 <dependencies>${dependencies.join("\n")}</dependencies></project>
 `;
