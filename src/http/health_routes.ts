@@ -58,6 +58,10 @@ export function addHealthRoutes(app: OpenAPIHono, services: HttpServices): void 
     },
     async ({ context }) => context.json(await health()),
   );
+  addFactRoutes(app, services);
+}
+
+function addFactRoutes(app: OpenAPIHono, services: HttpServices): void {
   endpoint(
     app,
     { method: "get", path: "/metrics", tag: "Health", summary: "Prometheus metrics", answers: { 200: text } },
