@@ -2,18 +2,20 @@
  * The files of one database, served to DuckDB-WASM through the Disk interface. DuckDB may open these and no others: a statement that
  * reads or writes any other file fails here, whatever its spelling.
  *
- * Invariant: the two header pages of the database file are written with everything before them synced, and are synced themselves
- * before DuckDB goes on; so a checkpoint is atomic. The write-ahead log is synced by its owner (`syncLog`).
+ * Invariant: the two header pages of the database file are written with everything before them synced (the log's checkpoint mark
+ * among it), and are synced themselves before DuckDB goes on; so a checkpoint is atomic. The write-ahead log is synced by its owner (`syncLog`).
  */
 import type { Disk, DiskFile } from "../platform/disk.ts";
 import { parentOf } from "../platform/disk.ts";
+import { DatabaseFile } from "./database_file.ts";
 import type { DuckDbCalls, DuckDbModule, RuntimeFunctions } from "./duckdb_library.ts";
-import { HeaderJournal } from "./header_journal.ts";
+import { UndoJournal } from "./undo_journal.ts";
 import { soundLength } from "./write_ahead_log.ts";
 
 /** DuckDB's FileFlags (src/include/duckdb/common/file_open_flags.hpp). */
 const flagCreate = 8;
 const flagCreateNew = 16;
+const flagAppend = 32;
 const flagNullIfNotExists = 128;
 
 /** DuckDB's two database headers take turns at these places (src/storage/single_file_block_manager.cpp). */
@@ -23,13 +25,20 @@ const headersEnd = 12_288;
 interface OpenFile {
   path: string;
   file: DiskFile;
+  /**
+   * Where writes start: the end of a file that is opened to append. The module forgets that, and counts from 0: its checkpoint mark
+   * would overwrite the log's first entries before the database has them.
+   */
+  base: number;
+  /** For the database file itself. */
+  database?: DatabaseFile;
 }
 
 export class DatabaseFiles {
   readonly path: string;
   readonly names: readonly string[];
   private readonly disk: Disk;
-  private readonly headers: HeaderJournal;
+  private readonly journal: UndoJournal;
   private readonly opened = new Map<number, OpenFile>();
   /** Set as soon as the module runs. */
   private calls: DuckDbCalls | undefined;
@@ -41,7 +50,7 @@ export class DatabaseFiles {
   constructor(disk: Disk, path: string, fence?: Int32Array) {
     this.disk = disk;
     this.fence = fence;
-    this.headers = new HeaderJournal(disk, path);
+    this.journal = new UndoJournal(disk, path);
     this.path = path;
     this.names = [path, `${path}.wal`, `${path}.wal.checkpoint`, `${path}.wal.recovery`];
   }
@@ -59,10 +68,10 @@ export class DatabaseFiles {
     this.checkFence();
     const found = this.disk.stat(this.path);
     if (found && found.size >= headersEnd) {
-      this.headers.replay(this.path);
+      this.journal.restore(this.path);
       return this.cutLog();
     }
-    this.headers.remove();
+    this.journal.remove();
     if (!found) return undefined;
     if (this.logBytes() > 0)
       throw new Error(
@@ -120,6 +129,7 @@ export class DatabaseFiles {
   emptyLog(): void {
     this.find(this.path)?.syncNow();
     const path = `${this.path}.wal`;
+    for (const open of this.opened.values()) if (open.path === path) open.base = 0;
     const open = this.find(path);
     if (open) {
       open.truncate(0);
@@ -135,6 +145,7 @@ export class DatabaseFiles {
 
   closeAll(): void {
     for (const { file } of this.opened.values()) file.close();
+    this.journal.close();
     this.opened.clear();
   }
 
@@ -166,7 +177,9 @@ export class DatabaseFiles {
       dropFile: () => {},
       truncateFile: guarded((fileId: number, size: number) => {
         this.checkFence();
-        this.file(fileId).file.truncate(size);
+        const { file, base, database } = this.file(fileId);
+        if (database) database.truncate(size);
+        else file.truncate(Math.max(size, base));
       }),
       readFile: (module: DuckDbModule, ...values: [number, number, number, number]) =>
         guarded((fileId: number, address: number, size: number, position: number) =>
@@ -219,7 +232,9 @@ export class DatabaseFiles {
       truncate: (flags & flagCreateNew) !== 0,
     });
     if (!exists) this.disk.syncDirectory(parentOf(path));
-    this.opened.set(fileId, { path, file });
+    const base = flags & flagAppend ? file.size() : 0;
+    const database = path === this.path ? new DatabaseFile(file, this.journal) : undefined;
+    this.opened.set(fileId, { path, file, base, database });
     const result = module._malloc(16);
     module.HEAPF64[result >> 3] = file.size();
     module.HEAPF64[(result >> 3) + 1] = 0;
@@ -228,24 +243,22 @@ export class DatabaseFiles {
 
   /** The end of the log is a normal thing to meet; that of the database is not, and DuckDB would ask again for ever. */
   private readFile(fileId: number, into: Uint8Array, position: number): number {
-    const { file, path } = this.file(fileId);
-    const read = file.read(into, position);
-    if (read === 0 && into.length > 0 && path === this.path)
+    const { file, path, database } = this.file(fileId);
+    const read = (database ?? file).read(into, position);
+    if (read === 0 && into.length > 0 && database)
       throw new Error(`${path} ends at ${file.size()} bytes, before ${position}: it was cut off`);
     return read;
   }
 
   private writeFile(fileId: number, bytes: Uint8Array, position: number): number {
     this.checkFence();
-    const { file, path } = this.file(fileId);
-    const header = path === this.path && position < headersEnd && position + bytes.length > headersStart;
-    if (header) {
-      file.syncNow();
-      this.headers.write(bytes, position);
-    }
-    file.write(bytes, position);
-    if (header) {
-      file.syncNow();
+    const { file, base, database } = this.file(fileId);
+    if (!database) file.write(bytes, base + position);
+    else if (position >= headersEnd || position + bytes.length <= headersStart) database.write(bytes, position);
+    else {
+      // The log first: its checkpoint mark is what keeps its entries from being applied again over this header.
+      this.syncLog();
+      database.writeHeader(bytes, position);
       this.headersWritten++;
     }
     return bytes.length;
