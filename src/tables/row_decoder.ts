@@ -19,6 +19,8 @@ export type MissingValue =
   | { kind: "null" }
   /** The JSON text of a constant. */
   | { kind: "constant"; json: Uint8Array }
+  /** Makes the JSON text of the next value. */
+  | { kind: "native"; next: () => Uint8Array }
   /** The JSON texts of an expression, one a row that lacks the field; when absent, such rows are only counted. */
   | { kind: "computed"; values: readonly Uint8Array[] | undefined };
 
@@ -203,6 +205,7 @@ export class RowDecoder {
   private pushMissing(result: DecodedBatch, field: number, child: Vector, source: MissingValue): boolean {
     let json: Uint8Array | undefined;
     if (source.kind === "constant") json = source.json;
+    else if (source.kind === "native") json = source.next();
     else if (source.kind === "computed") {
       result.missing ??= new Map();
       const before = result.missing.get(field) ?? 0;

@@ -2,6 +2,7 @@
 import type { TopicEntry } from "../catalog/catalog.ts";
 import type { TableDefinition } from "../catalog/entries.ts";
 import type { Vector } from "./arrow/vectors.ts";
+import { nativeDefault } from "./native_defaults.ts";
 import { type MissingValue, RowDecoder } from "./row_decoder.ts";
 import { compileTable, type RowSchema } from "./row_schema.ts";
 
@@ -31,7 +32,12 @@ export class Table {
   readonly needsEngine: boolean;
 
   /** `defaults`: the JSON text of each default that is a constant, by column name; other defaults are computed. */
-  constructor(topic: TopicEntry, definition: TableDefinition, defaults: ReadonlyMap<string, Uint8Array>) {
+  constructor(
+    topic: TopicEntry,
+    definition: TableDefinition,
+    defaults: ReadonlyMap<string, Uint8Array>,
+    nowMs: () => number = Date.now,
+  ) {
     this.topic = topic;
     this.definition = definition;
     this.schema = compileTable(definition);
@@ -39,7 +45,9 @@ export class Table {
     this.missing = this.schema.fields.map((field): MissingValue => {
       if (field.default === undefined) return { kind: "null" };
       const json = defaults.get(field.name);
-      return json === undefined ? { kind: "computed", values: undefined } : { kind: "constant", json };
+      if (json !== undefined) return { kind: "constant", json };
+      const next = nativeDefault(field, nowMs);
+      return next === undefined ? { kind: "computed", values: undefined } : { kind: "native", next };
     });
     this.missingInLog = this.schema.fields.map(() => ({ kind: "null" }));
     const hasGenerated = (definition.generated ?? []).length > 0;

@@ -71,7 +71,7 @@ export class Tables {
       clock: options.clock,
       logger: options.logger,
     });
-    for (const topic of this.catalog.topics()) if (topic.table) this.tables.set(topic.name, newTable(topic));
+    for (const topic of this.catalog.topics()) if (topic.table) this.tables.set(topic.name, this.newTable(topic));
     this.stopListening = this.catalog.onChange((change) => this.changed(change));
   }
 
@@ -214,11 +214,18 @@ export class Tables {
     return Array.from({ length: topic.partitions }, (_, partition) => this.options.log(topic, partition));
   }
 
+  private newTable(topic: TopicEntry): Table {
+    const defaults = new Map<string, Uint8Array>();
+    for (const { name, defaultJson } of topic.table!.columns)
+      if (defaultJson !== undefined) defaults.set(name, new TextEncoder().encode(defaultJson));
+    return new Table(topic, topic.table!, defaults, () => this.options.clock.nowMs());
+  }
+
   private changed(change: CatalogChange): void {
     const { topic } = change;
     if (topic.table === undefined) return;
     if (change.kind === "created") {
-      const table = newTable(topic);
+      const table = this.newTable(topic);
       this.tables.set(topic.name, table);
       if (this.isApplying) this.applier.add(table, this.logsOf(topic), () => 0);
     } else if (change.kind === "deleted") {
@@ -226,7 +233,7 @@ export class Tables {
       this.tables.delete(topic.name);
       if (table !== undefined) void this.forget(table);
     } else {
-      const table = newTable(topic);
+      const table = this.newTable(topic);
       this.tables.set(topic.name, table);
       if (change.kind === "extended" && this.isApplying) this.applier.extend(table, this.logsOf(topic));
     }
@@ -269,13 +276,6 @@ function withWayOut(error: unknown): never {
   const wayOut =
     "to have the tables made anew from their logs, stop the node, move tables.duckdb and what begins so out of the lake, and start it (rows whose records retention has removed are only in that file)";
   throw new SqlError(error.sqlstate, `${error.message}; ${wayOut}`);
-}
-
-function newTable(topic: TopicEntry): Table {
-  const defaults = new Map<string, Uint8Array>();
-  for (const { name, defaultJson } of topic.table!.columns)
-    if (defaultJson !== undefined) defaults.set(name, new TextEncoder().encode(defaultJson));
-  return new Table(topic, topic.table!, defaults);
 }
 
 export function quotedTable({ schema, name }: { schema: string; name: string }): string {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { decodeBatch } from "../../src/protocol/records/decode.ts";
 import { encodeBatch } from "../../src/protocol/records/encode.ts";
+import { nativeDefault } from "../../src/tables/native_defaults.ts";
 import { type MissingValue, RowDecoder } from "../../src/tables/row_decoder.ts";
 import { compileTable } from "../../src/tables/row_schema.ts";
 
@@ -229,6 +230,25 @@ describe("rows", () => {
     expect(produce(columns, nest(500))).toBe('{"user":"a","amount":1}');
     expect(produce(columns, nest(501))).toBe("! nested deeper than 500 levels");
     expect(produce(columns, nest(200_000))).toBe("! nested deeper than 500 levels");
+  });
+  test("now() and uuid() need no engine", () => {
+    const table = (type: string, expression: string) =>
+      nativeDefault({ type, default: expression }, () => 1_700_000_000_123)?.call(undefined);
+    const text = (bytes: Uint8Array | undefined) => bytes && new TextDecoder().decode(bytes);
+    expect(text(table("TIMESTAMP WITH TIME ZONE", "now()"))).toBe('"2023-11-14T22:13:20.123Z"');
+    expect(text(table("UUID", "uuid()"))).toMatch(
+      /^"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}"$/,
+    );
+    for (const [type, expression] of [
+      ["DATE", "now()"],
+      ["BIGINT", "uuid()"],
+      ["TIMESTAMP", "now() + to_days(1)"],
+    ])
+      expect(table(type!, expression!)).toBe(undefined);
+    const next = () => new TextEncoder().encode('"2023-11-14T22:13:20.123Z"');
+    expect(produce([["seen", "TIMESTAMP"]], "{}", [{ kind: "native", next }])).toBe(
+      '{"seen":"2023-11-14T22:13:20.123"}',
+    );
   });
   test("defaults", () => {
     const json = (text: string) => new TextEncoder().encode(text);
