@@ -7,6 +7,8 @@ import { endpoint } from "./endpoint.ts";
 import { healthSchema, versionSchema } from "./schemas.ts";
 import type { HttpServices } from "./services.ts";
 
+const text = { description: "ok", mediaTypes: ["text/plain"] };
+
 export function addHealthRoutes(app: OpenAPIHono, services: HttpServices): void {
   const health = async () => {
     const reasons = await services.notReady();
@@ -18,7 +20,6 @@ export function addHealthRoutes(app: OpenAPIHono, services: HttpServices): void 
       storage: { free_bytes: freeBytes, total_bytes: totalBytes },
     };
   };
-  const text = { description: "ok", mediaTypes: ["text/plain"] };
   endpoint(
     app,
     { method: "get", path: "/livez", tag: "Health", summary: "The process answers", answers: { 200: text } },
