@@ -9,8 +9,9 @@ import { type SqlType, typeName } from "../sql/types.ts";
 import type { ArrowType, TimeUnit } from "./arrow/stream.ts";
 import { BytesVector, FixedVector, ListVector, StructVector, type Vector } from "./arrow/vectors.ts";
 import { mapArrow } from "./json/nested_codecs.ts";
-import { invalidUtf8At, JsonScanner } from "./json/scan.ts";
+import { JsonScanner } from "./json/scan.ts";
 import { TimestampCodec } from "./json/time_codecs.ts";
+import { invalidUtf8At } from "./json/utf8.ts";
 
 export abstract class RecordColumn {
   abstract readonly arrow: ArrowType;

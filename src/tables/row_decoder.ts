@@ -9,7 +9,8 @@ import type { RecordBatchView } from "../protocol/records/decode.ts";
 import type { RecordFault } from "../protocol/records/record_errors.ts";
 import { ByteSink } from "./arrow/bytes.ts";
 import type { Vector } from "./arrow/vectors.ts";
-import { decodeUtf8, JsonScanner, openBrace } from "./json/scan.ts";
+import { JsonScanner, openBrace } from "./json/scan.ts";
+import { decodeUtf8 } from "./json/utf8.ts";
 
 import { RowKernel } from "./row_kernel.ts";
 import type { RowSchema } from "./row_schema.ts";

@@ -6,7 +6,8 @@
 import { ByteSink } from "../arrow/bytes.ts";
 import { StructVector, type Vector } from "../arrow/vectors.ts";
 import { type ValueCodec, writeJsonString } from "./codec.ts";
-import { closeBrace, comma, decodeUtf8, type JsonScanner, nullWord, quote } from "./scan.ts";
+import { closeBrace, comma, type JsonScanner, nullWord, quote } from "./scan.ts";
+import { decodeUtf8 } from "./utf8.ts";
 
 export interface ObjectField {
   name: string;

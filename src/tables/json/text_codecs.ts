@@ -6,7 +6,8 @@ import { BytesVector } from "../arrow/vectors.ts";
 import { ValueCodec, writeJsonString } from "./codec.ts";
 import { parseInterval } from "./intervals.ts";
 import { refuseValue } from "./number_codecs.ts";
-import { decodeUtf8, type JsonScanner, quote } from "./scan.ts";
+import { type JsonScanner, quote } from "./scan.ts";
+import { decodeUtf8 } from "./utf8.ts";
 
 abstract class BytesCodec extends ValueCodec {
   override newVector(capacity: number): BytesVector {
