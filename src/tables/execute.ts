@@ -17,6 +17,7 @@ import { quoteText } from "../sql/types.ts";
 import { type CreateTable, parseCreateTable, qualifiedName } from "./create_table.ts";
 import { describeTable, engineStatement } from "./describe.ts";
 import { cellsOf, run } from "./engine_calls.ts";
+import { refuseNeededDrop } from "./needed_definitions.ts";
 import type { PlainTopics } from "./plain_topics.ts";
 import { wayOf } from "./statement_gate.ts";
 import { quotedTable, type Tables } from "./tables.ts";
@@ -142,6 +143,12 @@ export class SqlRunner {
         throw new SqlError("42501", `${nameOf(token)} belongs to the node`, token.start + 1);
     if (statement.kind === "drop_schema") this.checkSchemaIsEmpty(tokens);
     if (statement.kind === "create_view") this.checkViewName(tokens);
+    if (/^drop_(view|type|macro|sequence)$/.test(statement.kind))
+      await refuseNeededDrop(
+        engine,
+        tokens,
+        [...this.tables.all()].map(({ definition }) => definition),
+      );
     // A view over a plain topic needs the topic's table when it is made.
     if (statement.kind === "create_view" || statement.kind === "create_macro")
       await this.prepareRead(engine, statement.text);
