@@ -188,6 +188,20 @@ export const size: OptionKind<number> = {
   },
 };
 
+/** A size within bounds, both inclusive. */
+export function sizeBetween(least: number, most: number): OptionKind<number> {
+  const [from, to] = [size.show(least), size.show(most)];
+  return {
+    ...size,
+    accepts: `a size from ${from} to ${to}`,
+    parse: (value) => {
+      const bytes = size.parse(value);
+      if (bytes < least || bytes > most) throw new OptionError(`"${value}" is not a size from ${from} to ${to}`);
+      return bytes;
+    },
+  };
+}
+
 /** An option that may be absent; absent is `undefined`. */
 export function optional<T>(kind: OptionKind<T>): OptionKind<T | undefined> {
   return { ...kind, show: (value) => (value === undefined ? "" : kind.show(value)) };

@@ -123,7 +123,7 @@ export const nodeOptions = {
   }),
   sqlMemoryLimitBytes: option({
     flag: "sql-memory-limit",
-    kind: kind.size,
+    kind: kind.sizeBetween(64 * 1024 ** 2, 4 * 1024 ** 3),
     default: 1536 * 1024 * 1024,
     description: "Memory that DuckDB may use (at most 4 GiB in WebAssembly).",
   }),

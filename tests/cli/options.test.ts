@@ -243,3 +243,11 @@ describe("serve", () => {
     expect(out).toContain("durability = sync  # default\n");
   });
 });
+
+test("the SQL engine's memory has bounds", () => {
+  const memory = (text: string) => resolveConfig({ sqlMemoryLimitBytes: text }, {}).config.sqlMemoryLimitBytes;
+  expect(memory("64MiB")).toBe(67_108_864);
+  expect(memory("4GiB")).toBe(4_294_967_296);
+  for (const text of ["0", "63MiB", "5GiB", "100TB"])
+    expect(() => memory(text)).toThrow("is not a size from 64MiB to 4GiB");
+});
