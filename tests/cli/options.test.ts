@@ -27,7 +27,7 @@ describe("values", () => {
     ["sqlTimeoutMs", "1h30m", 5_400_000],
     ["sqlTimeoutMs", "250ms", 250],
     ["sqlTimeoutMs", "1.5s", 1_500],
-    ["sqlMemoryLimitBytes", "10MiB", 10_485_760],
+    ["sqlMemoryLimitBytes", "100MiB", 104_857_600],
     ["sqlMemoryLimitBytes", "1 GB", 1_000_000_000],
     ["retainSecs", "3600", 3_600],
     ["retainSecs", "7d", 604_800],
