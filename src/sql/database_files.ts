@@ -10,7 +10,7 @@ import { parentOf } from "../platform/disk.ts";
 import { DatabaseFile } from "./database_file.ts";
 import type { DuckDbCalls, DuckDbModule, RuntimeFunctions } from "./duckdb_library.ts";
 import { UndoJournal } from "./undo_journal.ts";
-import { soundLength } from "./write_ahead_log.ts";
+import { committedLength } from "./write_ahead_log.ts";
 
 /** DuckDB's FileFlags (src/include/duckdb/common/file_open_flags.hpp). */
 const flagCreate = 8;
@@ -82,12 +82,12 @@ export class DatabaseFiles {
     return undefined;
   }
 
-  /** Cuts the log where it cannot be read any more: nothing from there on was synced. What is cut is kept in `<log>.cut`. */
+  /** Cuts off the log what is not a whole, committed transaction: nothing of it was synced. What is cut is kept in `<log>.cut`. */
   private cutLog(): string | undefined {
     const path = `${this.path}.wal`;
     if (this.logBytes() === 0) return undefined;
     const bytes = this.disk.readFile(path);
-    const position = soundLength(bytes);
+    const position = committedLength(bytes);
     if (position === bytes.length) return undefined;
     const copy = this.disk.open(`${path}.cut`, { write: true, create: true, truncate: true });
     try {
@@ -103,7 +103,7 @@ export class DatabaseFiles {
     } finally {
       file.close();
     }
-    return `${path} could not be read from byte ${position} of ${bytes.length} on; that part was moved to ${path}.cut`;
+    return `${path} has no whole transaction from byte ${position} of ${bytes.length} on; that part was moved to ${path}.cut`;
   }
 
   takeFailure(): Error | undefined {

@@ -1,26 +1,35 @@
 /**
- * How much of DuckDB's write-ahead log can be read. After a power cut its end may be anything: DuckDB skips an entry that is cut off,
- * but refuses to open a database whose log has a wrong checksum, such as zeros where a page was never written.
+ * How much of DuckDB's write-ahead log counts: up to the end of the last committed transaction. After a crash the rest may be anything.
+ * DuckDB refuses to open a database whose log has a wrong checksum, such as zeros where a page was never written; and the first entries
+ * of a transaction that was cut off would be committed by the mark that the checkpoint of the next start puts behind them.
  *
  * Format, version 2 (DuckDB src/storage/write_ahead_log.cpp): a header of 8 bytes, then entries of size (u64), checksum (u64), bytes. A
  * log of another version is left to DuckDB.
  */
 const header = [0x64, 0x00, 0x62, 0x65, 0x00, 0x02, 0xff, 0xff];
 
-/** Bytes from the start that are sound: the whole length when there is nothing to cut. */
-export function soundLength(log: Uint8Array): number {
+/** Bytes from the start that are sound and committed: the whole length when there is nothing to cut. */
+export function committedLength(log: Uint8Array): number {
   if (log.length < header.length) return 0;
   if (!header.every((byte, index) => index === 5 || log[index] === byte)) return 0;
   if (log[5] !== header[5]) return log.length;
   const view = new DataView(log.buffer, log.byteOffset, log.length);
   let at = header.length;
+  let committed = at;
   while (at + 16 <= log.length) {
     const size = Number(view.getBigUint64(at, true));
-    if (size === 0 || at + 16 + size > log.length) return at;
-    if (checksum(log.subarray(at + 16, at + 16 + size)) !== view.getBigUint64(at + 8, true)) return at;
+    if (size === 0 || at + 16 + size > log.length) break;
+    const entry = log.subarray(at + 16, at + 16 + size);
+    if (checksum(entry) !== view.getBigUint64(at + 8, true)) break;
     at += 16 + size;
+    if (isCommit(entry)) committed = at;
   }
-  return at;
+  return committed;
+}
+
+/** The entry that ends a transaction: field 100, type 100, end of the object. */
+function isCommit(entry: Uint8Array): boolean {
+  return entry.length === 5 && entry[0] === 0x64 && entry[1] === 0 && entry[2] === 0x64;
 }
 
 const wordFactor = 0xbf58476d1ce4e5b9n;
