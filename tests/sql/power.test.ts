@@ -10,7 +10,7 @@ import { applyInserts, readCursors } from "../../src/sql/apply.ts";
 import { EngineCore } from "../../src/sql/engine_core.ts";
 
 const seed = Number(process.env.ROWLOG_TEST_SEED ?? Date.now() % 1_000_000);
-const rounds = Number(process.env.ROWLOG_TEST_POWER_ROUNDS ?? 5);
+const rounds = Number(process.env.ROWLOG_TEST_POWER_ROUNDS ?? 3);
 
 /** Every cut leaves a broken module behind, so each start has a new one; compiling it once is enough. */
 const instantiate = WebAssembly.instantiate as (source: unknown, imports: unknown) => Promise<unknown>;
