@@ -60,9 +60,9 @@ test("a second signal ends the node at once, though a request is still open", as
   const node = start(["serve", join(folder, "other"), "--kafka", "127.0.0.1:0", "--http", "127.0.0.1:0"]);
   const reader = node.stdout.getReader();
   const ready = JSON.parse(await lineWith(reader, "Rowlog is ready"));
-  const url = `http://${ready.http}/v1/topics`;
-  await fetch(url, { method: "POST", body: '{"name":"t"}' });
-  const poll = fetch(`${url}/t/records?wait_ms=30000`).catch(() => undefined);
+  const body = '{"sql":"SELECT sum(range) FROM range(1000000000000)"}';
+  const headers = { "content-type": "application/json" };
+  const query = fetch(`http://${ready.http}/v1/sql`, { method: "POST", headers, body }).catch(() => undefined);
   await new Promise((resolve) => setTimeout(resolve, 200));
   node.kill("SIGTERM");
   await lineWith(reader, "Stopping");
@@ -70,7 +70,7 @@ test("a second signal ends the node at once, though a request is still open", as
   await new Promise((resolve) => setTimeout(resolve, 200));
   node.kill("SIGTERM");
   expect(await node.exited).toBe(143);
-  await poll;
+  await query;
 });
 
 test("wrong usage is exit code 2, a failure 1, help and version 0", async () => {
