@@ -50,6 +50,8 @@ export class Catalog {
   private readonly clock: Clock;
   private readonly byName = new Map<string, TopicEntry>();
   private readonly byId = new Map<Uuid, TopicEntry>();
+  /** Topics that are tables, by their names in lower case: SQL does not tell capitals apart. */
+  private readonly tables = new Map<string, TopicEntry>();
   private readonly values = new Map<string, Map<string, unknown>>();
   /** Names whose creation or deletion is on its way to the disk. */
   private readonly busy = new Set<string>();
@@ -106,6 +108,11 @@ export class Catalog {
     if (fault) return new KafkaError("INVALID_TOPIC_EXCEPTION", fault);
     if (this.byName.has(topic.name) || this.busy.has(topic.name))
       return new KafkaError("TOPIC_ALREADY_EXISTS", `Topic '${topic.name}' already exists.`);
+    const table = this.tables.get(topic.name.toLowerCase());
+    if (table) {
+      const message = `Topic '${topic.name}' differs only in case from table '${table.name}', and SQL does not tell them apart.`;
+      return new KafkaError("INVALID_TOPIC_EXCEPTION", message);
+    }
     if (!(topic.partitions > 0))
       return new KafkaError("INVALID_PARTITIONS", "Number of partitions must be larger than 0.");
     if (topic.partitions > limits.partitionsPerTopicMax)
@@ -221,6 +228,7 @@ export class Catalog {
         const topic = this.byName.get(event.name)!;
         this.byName.delete(event.name);
         this.byId.delete(event.id);
+        if (topic.table) this.tables.delete(topic.name.toLowerCase());
         return { kind: "deleted", topic };
       }
       case "topic.configured": {
@@ -242,6 +250,7 @@ export class Catalog {
   private setTopic(topic: TopicEntry): TopicEntry {
     this.byName.set(topic.name, topic);
     this.byId.set(topic.id, topic);
+    if (topic.table) this.tables.set(topic.name.toLowerCase(), topic);
     return topic;
   }
 

@@ -127,3 +127,16 @@ test("a lake of a newer version is not opened, and stays as it is", async () => 
   await expect(open()).rejects.toThrow("use a newer version");
   expect(readFileSync(join(folder, "0.events"))).toEqual(before);
 });
+
+test("a topic whose name differs from a table's only in case is refused; plain topics may differ so", async () => {
+  const catalog = await open();
+  const table = { schema: "main", name: "events", sql: "", columns: [], checks: [], unique: [], raw: false };
+  await catalog.createTopic({ name: "events", partitions: 1, table });
+  expect(catalog.creationFault({ name: "Events", partitions: 1 })?.message).toContain("differs only in case");
+  await catalog.createTopic({ name: "orders", partitions: 1 });
+  await catalog.createTopic({ name: "Orders", partitions: 1 });
+  const again = await open();
+  expect(again.creationFault({ name: "EVENTS", partitions: 1 })?.errorName).toBe("INVALID_TOPIC_EXCEPTION");
+  await again.deleteTopic("events");
+  expect(again.creationFault({ name: "Events", partitions: 1 })).toBeUndefined();
+});
