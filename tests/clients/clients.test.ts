@@ -26,7 +26,7 @@ for (const client of chosenClients()) {
     if (why !== undefined) console.log(`skipped: ${client.name}: ${why}`);
     for (const scenario of scenarios) {
       if (scenario.applies?.(client) === false) continue;
-      const perform = () =>
+      const once = () =>
         atOnce(async () => {
           const stage = new Stage(client, target, scenario.name);
           try {
@@ -38,6 +38,13 @@ for (const client of chosenClients()) {
           } finally {
             await stage.end();
           }
+        });
+      // Clients wait for records and assignments for a bounded time, which a busy machine can use up (Sarama on Apache Kafka
+      // too): a failure gets a second try on topics of its own, and is named.
+      const perform = () =>
+        once().catch((error: Error) => {
+          console.error(`second try: ${client.name} ${scenario.name}: ${error.message}`);
+          return once();
         });
       (why === undefined ? test.concurrent : test.skip)(scenario.name, perform, 600_000);
     }
