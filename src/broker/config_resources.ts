@@ -1,5 +1,5 @@
 /** Things that have settings (org.apache.kafka.common.config.ConfigResource), and which of them clients may change. */
-import { KafkaError } from "../base/kafka_error.ts";
+import { errorCodeOf, KafkaError } from "../base/kafka_error.ts";
 import type { TopicEntry } from "../catalog/catalog.ts";
 import { topicNameFault } from "../catalog/names.ts";
 import type { Services } from "./handler.ts";
@@ -21,7 +21,7 @@ export function requireThisBroker(name: string, nodeId: number): void {
 }
 
 /** The topic whose settings a client wants to change; throws for anything else. */
-export function alterableTopic({ resourceType, resourceName }: Resource, services: Services): TopicEntry {
+function alterableTopic({ resourceType, resourceName }: Resource, services: Services): TopicEntry {
   if (resourceType !== resourceTypes.topic) {
     const what =
       resourceType === resourceTypes.broker ? "A broker's settings" : `Settings of resource type ${resourceType}`;
@@ -35,10 +35,40 @@ export function alterableTopic({ resourceType, resourceName }: Resource, service
 }
 
 /** Kafka refuses a resource that is named twice in one request. */
-export function refuseRepeatedResources(resource: Resource, all: readonly Resource[]): void {
+function refuseRepeatedResources(resource: Resource, all: readonly Resource[]): void {
   const same = all.filter(
     ({ resourceType, resourceName }) =>
       resourceType === resource.resourceType && resourceName === resource.resourceName,
   );
   if (same.length > 1) throw new KafkaError("INVALID_REQUEST", "Each resource must appear at most once.");
+}
+
+/**
+ * Changes the settings of each topic named, as AlterConfigs and IncrementalAlterConfigs do; `change` gives a topic's new
+ * settings or throws. One answer per resource: a refusal of one leaves the others alone.
+ */
+export async function alterEach<R extends Resource>(
+  request: { resources: readonly R[]; validateOnly: boolean },
+  services: Services,
+  change: (topic: TopicEntry, resource: R) => ReadonlyMap<string, string>,
+) {
+  const alter = async (resource: R) => {
+    refuseRepeatedResources(resource, request.resources);
+    const topic = alterableTopic(resource, services);
+    const configs = change(topic, resource);
+    if (topic.internal)
+      throw new KafkaError("TOPIC_AUTHORIZATION_FAILED", `Topic '${topic.name}' belongs to the node.`);
+    if (!request.validateOnly) await services.catalog.setConfigs(topic.name, configs);
+  };
+  return await Promise.all(
+    request.resources.map(async (resource) => {
+      const { resourceType, resourceName } = resource;
+      try {
+        await alter(resource);
+        return { errorCode: 0, errorMessage: null, resourceType, resourceName };
+      } catch (error) {
+        return { errorCode: errorCodeOf(error), errorMessage: (error as Error).message, resourceType, resourceName };
+      }
+    }),
+  );
 }
