@@ -9,7 +9,7 @@ import { limits } from "../base/limits.ts";
 import type { Logger } from "../base/log.ts";
 import { SqlError } from "../base/sql_error.ts";
 import { duckdbWasmPath } from "../platform/duckdb_assets.ts";
-import { spawnWorker, type WorkerHandle } from "../platform/worker.ts";
+import { spawnWorker, type WorkerEvents, type WorkerHandle } from "../platform/worker.ts";
 import type {
   ApplyRequest,
   Cursor,
@@ -30,6 +30,8 @@ export interface EngineOptions {
   logger: Logger;
   /** DuckDB's memory limit in bytes; by default 1.5 GiB, of the 4 GiB that a WebAssembly module can have. */
   memoryBytesMax?: number;
+  /** Starts the engine's thread; a worker unless a simulation keeps it on this thread (EngineThread). */
+  spawn?: (events: WorkerEvents) => WorkerHandle;
   /** Milliseconds a statement may take unless it says otherwise; 5 minutes by default. */
   timeoutMs?: number;
 }
@@ -282,7 +284,8 @@ export class SqlEngine {
       const wasmPath = await duckdbWasmPath();
       if (this.closed) throw closedError();
       const fence = new SharedArrayBuffer(4);
-      const worker = spawnWorker(new URL("./engine_worker.ts", import.meta.url), {
+      const { spawn = spawnEngine } = this.options;
+      const worker = spawn({
         message: (message) => this.received(message as EngineReply),
         died: (reason) => this.broke(reason),
       });
@@ -328,6 +331,10 @@ export class SqlEngine {
     this.closed = true;
     this.stopWorker("the SQL engine was closed");
   }
+}
+
+function spawnEngine(events: WorkerEvents): WorkerHandle {
+  return spawnWorker(new URL("./engine_worker.ts", import.meta.url), events);
 }
 
 function closedError(): SqlError {
