@@ -24,6 +24,8 @@ export class Topics {
   private readonly catalog: Catalog;
   private readonly logs: LogStore;
   private readonly defaults: TopicDefaults;
+  /** A late reader of a keyed table's log must still find every key's current row. */
+  private readonly keyedDefaults: ReadonlyMap<string, string>;
   /** Entries are never changed, so what follows from one is worked out once. */
   private readonly known = new WeakMap<TopicEntry, TopicSettings>();
   /** Topics deleted lately, oldest first, with the time of it. */
@@ -36,6 +38,7 @@ export class Topics {
     this.catalog = catalog;
     this.logs = logs;
     this.defaults = defaults;
+    this.keyedDefaults = new Map([...defaults.table, ["cleanup.policy", "compact"]]);
     // Logs of earlier runs are known from the start, for retention and for what is told of their size.
     for (const topic of catalog.topics())
       for (let partition = 0; partition < topic.partitions; partition++) this.log(topic, partition);
@@ -50,7 +53,8 @@ export class Topics {
 
   /** The defaults that hold for a topic; those of plain topics where there is none yet. */
   defaultsOf(topic?: TopicEntry): ReadonlyMap<string, string> {
-    return topic?.table ? this.defaults.table : this.defaults.plain;
+    if (!topic?.table) return this.defaults.plain;
+    return topic.table.key ? this.keyedDefaults : this.defaults.table;
   }
 
   settings(topic: TopicEntry): TopicSettings {

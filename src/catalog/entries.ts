@@ -12,6 +12,9 @@ export interface ColumnDefinition {
   defaultJson?: string;
 }
 
+export const tableFormats = ["json", "debezium", "auto"] as const;
+export type TableFormat = (typeof tableFormats)[number];
+
 export interface TableDefinition {
   schema: string;
   name: string;
@@ -24,6 +27,12 @@ export interface TableDefinition {
   checks: string[];
   /** Column lists of UNIQUE constraints. */
   unique: string[][];
+  /** PRIMARY KEY columns in the key's order; absent for a table without a key. */
+  key?: string[];
+  /** What records hold, from WITH: rows, change events, or either (absent: auto). */
+  format?: TableFormat;
+  /** From WITH: the row with the greatest value of this column wins, instead of the last one. */
+  sequenceBy?: string;
   /** The table takes any value as it is (it has a `_value` column and only the record's own columns). */
   raw: boolean;
 }

@@ -33,6 +33,7 @@ function summary(topic: TopicEntry): TableSummary | undefined {
     topic: topic.name,
     partitions: topic.partitions,
     raw: table.raw,
+    key: table.key ?? null,
     columns: table.columns.map(({ name, type, notNull, default: byDefault }) => ({
       name,
       type,

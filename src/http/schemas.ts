@@ -50,6 +50,7 @@ export const tableSchema = z
     topic: z.string(),
     partitions: z.int(),
     raw: z.boolean(),
+    key: z.array(z.string()).nullable().describe("PRIMARY KEY columns in the key's order."),
     columns: z.array(tableColumn),
     sql: z.string(),
   })
@@ -70,6 +71,7 @@ export const newTable = z
           }),
         )
         .min(1),
+      key: z.array(z.string().min(1)).min(1).optional().describe("PRIMARY KEY columns in the key's order."),
       partitions: z.int().min(1).max(limits.partitionsPerTopicMax).optional(),
     }),
   ])

@@ -142,6 +142,8 @@ export interface TableSummary {
   partitions: number;
   /** True when `_value` takes the record as it is and nothing interprets it. */
   raw: boolean;
+  /** PRIMARY KEY columns in the key's order; null for a table without a key. */
+  key: string[] | null;
   columns: { name: string; type: string; not_null: boolean; default: string | null }[];
   /** The statement that made it. */
   sql: string;

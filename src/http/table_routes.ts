@@ -95,6 +95,7 @@ function createStatement(body: z.output<typeof newTable>): string {
     const rest = `${not_null ? " NOT NULL" : ""}${expression === undefined ? "" : ` DEFAULT (${expression})`}`;
     return `${quoted(name)} ${type}${rest}`;
   });
+  if (body.key) columns.push(`PRIMARY KEY (${body.key.map(quoted).join(", ")})`);
   const options = body.partitions === undefined ? "" : ` WITH (partitions = ${body.partitions})`;
   return `CREATE TABLE ${quoted(body.name)} (${columns.join(", ")})${options}`;
 }

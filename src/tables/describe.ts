@@ -16,6 +16,7 @@ import { compileType, storageType } from "./json/compile.ts";
 import { JsonScanner } from "./json/scan.ts";
 import { isRecordColumn } from "./record_columns.ts";
 import { compileTable } from "./row_schema.ts";
+import { checkKeyedOptions, type TableOptions } from "./table_options.ts";
 
 /**
  * Where tables are made to be described, in a transaction that is rolled back: DuckDB 1.4 cannot replay a CREATE TYPE in a schema other
@@ -25,6 +26,7 @@ const describeSchema = "_rowlog_describe";
 const jsonMarker = "_rowlog json";
 
 interface Described {
+  key: string[] | undefined;
   columns: ColumnDefinition[];
   generated: { name: string; expression: string }[];
   checks: string[];
@@ -32,7 +34,11 @@ interface Described {
 }
 
 /** Throws SqlError, with positions in the statement. One call at a time. */
-export async function describeTable(engine: SqlEngine, create: CreateTable): Promise<TableDefinition> {
+export async function describeTable(
+  engine: SqlEngine,
+  create: CreateTable,
+  options: Pick<TableOptions, "format" | "sequenceBy"> = {},
+): Promise<TableDefinition> {
   const { schema, name } = create;
   const described = await inSchemaOfItsOwn(engine, create);
   const columns = described.columns;
@@ -48,10 +54,14 @@ export async function describeTable(engine: SqlEngine, create: CreateTable): Pro
     ...(described.generated.length > 0 ? { generated: described.generated } : {}),
     checks: described.checks,
     unique: [],
+    ...(described.key ? { key: described.key } : {}),
+    ...(options.format ? { format: options.format } : {}),
+    ...(options.sequenceBy ? { sequenceBy: options.sequenceBy } : {}),
     raw: false,
   };
   const compiled = compileTable(definition);
   definition.raw = compiled.raw;
+  checkKeyedOptions(definition);
   const computable = await constantTest(engine);
   for (const column of columns)
     if (column.default !== undefined && (await computable(column.default))) await fixDefault(engine, column);
@@ -97,13 +107,14 @@ function readDescription(
 ): Described {
   for (const [type, , columns] of constraints) refuseConstraint(type as string, columns as string[]);
   const generated = generatedColumns(tokens);
+  const key = keyColumns(constraints);
   const columns = rows.map(
     ([name, type, byDefault]): ColumnDefinition => ({
       name: name as string,
       type: typeName(withJson(parseType(type as string))),
-      notNull: constraints.some(
-        ([kind, , names]) => kind === "NOT NULL" && (names as string[]).includes(name as string),
-      ),
+      notNull:
+        (key ?? []).includes(name as string) ||
+        constraints.some(([kind, , names]) => kind === "NOT NULL" && (names as string[]).includes(name as string)),
       ...(byDefault === null ? {} : { default: byDefault as string }),
     }),
   );
@@ -122,6 +133,7 @@ function readDescription(
   const sql = `CREATE TABLE ${quoteIdentifier(create.schema)}.${quoteIdentifier(create.name)}${body}`;
   const isGenerated = (column: ColumnDefinition) => generated.has(column.name);
   return {
+    key,
     columns: columns.filter((column) => !isGenerated(column)),
     generated: columns.filter(isGenerated).map((column) => ({ name: column.name, expression: column.default! })),
     checks: checks.map(([, expression]) => expression as string),
@@ -131,11 +143,25 @@ function readDescription(
 
 function refuseConstraint(type: string, columns: readonly string[]): void {
   const on = `(${columns.join(", ")})`;
-  if (type === "PRIMARY KEY")
-    throw new SqlError("0A000", `PRIMARY KEY ${on} is not available yet: tables without a key can be made so far`);
-  if (type === "UNIQUE") throw new SqlError("0A000", `UNIQUE ${on} is not available yet: it comes with PRIMARY KEY`);
+  if (type === "UNIQUE")
+    throw new SqlError(
+      "0A000",
+      `UNIQUE ${on} is not available: a record can be checked against one key, the PRIMARY KEY`,
+    );
   if (type === "FOREIGN KEY")
     throw new SqlError("0A000", `FOREIGN KEY ${on} is not available: records are checked one table at a time`);
+}
+
+/** The columns of the PRIMARY KEY in its order. */
+function keyColumns(constraints: readonly SqlValue[][]): string[] | undefined {
+  const key = constraints.find(([type]) => type === "PRIMARY KEY")?.[2] as string[] | undefined;
+  const own = key?.find(isRecordColumn);
+  if (own !== undefined)
+    throw new SqlError(
+      "0A000",
+      `PRIMARY KEY (${key!.join(", ")}): ${own} receives the record's own and cannot be part of the key; declare the key's columns by name, they are found in the record's key and value`,
+    );
+  return key;
 }
 
 /**

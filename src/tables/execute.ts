@@ -7,7 +7,6 @@ import { KafkaError } from "../base/kafka_error.ts";
 import { SqlError } from "../base/sql_error.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import { topicNameFault } from "../catalog/names.ts";
-import { validateTopicConfigs } from "../catalog/topic_configs.ts";
 import type { SqlEngine } from "../sql/engine.ts";
 import type { ResultForm, SqlParameters } from "../sql/messages.ts";
 import type { ResultStream } from "../sql/result.ts";
@@ -20,6 +19,7 @@ import { cellsOf, run } from "./engine_calls.ts";
 import { refuseNeededDrop } from "./needed_definitions.ts";
 import type { PlainTopics } from "./plain_topics.ts";
 import { wayOf } from "./statement_gate.ts";
+import { tableOptions } from "./table_options.ts";
 import { quotedTable, type Tables } from "./tables.ts";
 
 export interface ExecuteOptions {
@@ -201,8 +201,9 @@ export class SqlRunner {
         throw new SqlError("42501", `schema ${create.schema} belongs to the node`, create.namePosition);
       if (await this.existsAlready(create, topic)) return emptyResult();
       await this.checkDuckDbNames(engine, create);
-      const { partitions, configs } = topicOptions(create.options);
-      const table = await describeTable(engine, create);
+      const options = tableOptions(create.options);
+      const { partitions, configs } = options;
+      const table = await describeTable(engine, create, options);
       await this.makeTable(engine, create, topic, table, partitions, configs);
       return emptyResult();
     });
@@ -314,25 +315,6 @@ export class SqlRunner {
 
 function topicName({ schema, name }: { schema: string; name: string }): string {
   return schema === "main" ? name : `${schema}.${name}`;
-}
-
-function topicOptions(options: readonly [string, string][]): { partitions: number; configs: Map<string, string> } {
-  let partitions = 1;
-  const configs: [string, string][] = [];
-  for (const [name, value] of options) {
-    if (name !== "partitions") {
-      configs.push([name, value]);
-      continue;
-    }
-    partitions = Number(value);
-    if (!Number.isInteger(partitions) || partitions < 1)
-      throw new SqlError("22023", `partitions = ${value}: a whole number from 1 is expected`);
-  }
-  try {
-    return { partitions, configs: validateTopicConfigs(configs) };
-  } catch (error) {
-    throw new SqlError("22023", `WITH (${configs.map(([name]) => name).join(", ")}): ${(error as Error).message}`);
-  }
 }
 
 /** The texts of the queries of those names that are views. */

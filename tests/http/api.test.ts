@@ -121,6 +121,7 @@ describe("tables", () => {
     topic: schema === "main" ? name : `${schema}.${name}`,
     partitions: 1,
     raw: false,
+    key: null,
     columns: [],
     sql: "",
   });
