@@ -107,11 +107,12 @@ export class PartitionWriter {
     header.partitionLeaderEpoch = 0;
     if (stamped) header.setMaxTimestamp("LogAppendTime", nowMs);
     const timestamp = header.maxTimestamp;
-    const group = this.groupFor(batch.length, lastOffset, timestamp, nowMs);
+    const recordTime = header.latestRecordTime;
+    const group = this.groupFor(batch.length, lastOffset, recordTime, nowMs);
     group.parts.push(batch);
     group.bytes += batch.length;
     group.endOffset = lastOffset + 1;
-    group.segment.accept(batch.length, lastOffset, timestamp, state.config.indexIntervalBytes);
+    group.segment.accept(batch.length, lastOffset, recordTime, state.config.indexIntervalBytes);
     state.recent.add(batch, baseOffset, release);
     if (producerId !== -1) {
       const sequence = header.baseSequence;

@@ -66,7 +66,7 @@ export function scanSegment(
     const fault = batchFault(window, position, fileBytes, offset, offsetLimit);
     if (typeof fault === "string") return { endOffset: offset, position, fault };
     const header = fault;
-    segment.accept(header.sizeBytes, header.lastOffset, header.maxTimestamp, indexIntervalBytes);
+    segment.accept(header.sizeBytes, header.lastOffset, header.latestRecordTime, indexIntervalBytes);
     offset = header.lastOffset + 1;
     position += header.sizeBytes;
   }

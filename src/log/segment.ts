@@ -34,7 +34,7 @@ export class Segment {
   exists: boolean;
   /** Wall time when the segment was started, for segments whose records have no time. */
   createdMs: number;
-  /** Largest record time, or -1, and the last offset of the batch that has it. */
+  /** Largest record time (-1 without records; what is left of emptied batches does not count), and the last offset of its batch. */
   maxTimestamp = -1;
   maxTimestampOffset: number;
   /** Largest record time of the first batch; unknown for a segment that was opened and not yet asked. */
@@ -84,7 +84,7 @@ export class Segment {
     if (this.firstTimestamp === undefined) {
       const bytes = new Uint8Array(batchHeaderBytes);
       const got = this.written > 0 ? this.files.use(this.logPath).read(bytes, 0) : 0;
-      this.firstTimestamp = got === bytes.length ? new BatchHeader(bytes).maxTimestamp : -1;
+      this.firstTimestamp = got === bytes.length ? new BatchHeader(bytes).latestRecordTime : -1;
     }
     return this.firstTimestamp;
   }

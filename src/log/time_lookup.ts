@@ -30,7 +30,7 @@ function inSegment(state: LogState, segment: Segment, timestamp: number): TimedO
   if (!start) return undefined;
   let found: TimedOffset | undefined;
   segment.walk(start.position, (header, position) => {
-    if (header.maxTimestamp < timestamp) return false;
+    if (header.latestRecordTime < timestamp) return false;
     const batch = readBatch(segment, header, position);
     found = firstRecord(batch, (time, offset) => time >= timestamp && offset >= state.logStartOffset);
     return found !== undefined;

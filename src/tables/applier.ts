@@ -364,6 +364,8 @@ export class Applier {
     const parts = log.read(next, { maxBytes: bytesMax, minOneBatch: true, isolation: "highWatermark" });
     const until = queue[0]?.baseOffset ?? Number.POSITIVE_INFINITY;
     const chunks: RowChunk[] = [];
+    /** Offsets that compaction took out of the log go with what follows them. */
+    let covered = next;
     for (const part of parts)
       for (let at = 0; ; ) {
         const size = batchSizeAt(part, at);
@@ -377,8 +379,16 @@ export class Applier {
           }),
         );
         at += size;
-        if (chunk.nextOffset > next && chunk.baseOffset < until) chunks.push(chunk);
+        if (chunk.nextOffset <= covered) continue;
+        if (chunk.baseOffset >= until) {
+          queue[0]!.baseOffset = covered;
+          break;
+        }
+        chunk.baseOffset = covered;
+        covered = chunk.nextOffset;
+        chunks.push(chunk);
       }
+    if (chunks.length === 0 && queue[0]?.baseOffset === next) return this.shift(state);
     const [first, ...others] = chunks;
     if (others.length > 0) {
       queue.unshift(...others);

@@ -65,6 +65,10 @@ export class BatchHeader {
   get maxTimestamp(): number {
     return readInt64(this.bytes, this.start + 35);
   }
+  /** Largest time of the records there are: -1 for a batch of which only its span of offsets is left. */
+  get latestRecordTime(): number {
+    return this.recordCount === 0 ? -1 : this.maxTimestamp;
+  }
   get producerId(): bigint {
     return (
       (BigInt(readInt32(this.bytes, this.start + 43)) << 32n) | BigInt(readInt32(this.bytes, this.start + 47) >>> 0)

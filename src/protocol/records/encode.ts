@@ -187,11 +187,18 @@ export function withValues(
   return withPlainRecords(batch, replaceValues(view.plain, view.fields, view.count, spans, values), codec, level);
 }
 
-/** A new batch with the header of `batch` and these records. */
-function withPlainRecords(batch: Uint8Array, plain: Uint8Array, codec: Codec, level?: number): Uint8Array {
+/** A new batch with the header of `batch` and these records; `patch` may change the header before its CRC is renewed. */
+export function withPlainRecords(
+  batch: Uint8Array,
+  plain: Uint8Array,
+  codec: Codec,
+  level?: number,
+  patch?: (batch: Uint8Array) => void,
+): Uint8Array {
   const changed = withRecords(batch, compress(codec, plain, level));
   writeInt32(changed, 8, changed.length - logOverheadBytes);
   changed[22] = (changed[22]! & ~7) | codec;
+  patch?.(changed);
   new BatchHeader(changed).renewCrc();
   return changed;
 }
