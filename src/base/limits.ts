@@ -90,6 +90,10 @@ export const limits = {
   scanBytesMax: 512 * 1024 * 1024,
   /** Time between two syncs of what the applier put into DuckDB, in milliseconds; until then retention keeps the log. */
   applierSyncMs: 10_000,
+  /** Longest wait of a produced batch for a SQL write to its table, and of such a write for the batches under way, in milliseconds. */
+  gateWaitMs: 20_000,
+  /** Batches and writes that wait for one table. */
+  gateWaitersMax: 1_024,
   /** Depth of nesting of one JSON value. */
   jsonDepthMax: 500,
   /** Largest body of one HTTP request, in bytes. */

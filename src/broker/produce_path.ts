@@ -2,7 +2,8 @@
  * The way of a produced batch: checks, the table's say where the topic is one, the log, durability.
  *
  * Invariant: batches of a partition reach its log in the order in which they arrived, also where a table takes its time
- * to check one. What fails a check leaves nothing behind.
+ * to check one, or SQL writes to it. From before its check until after its append a batch is inside its table's gate. What fails a check
+ * leaves nothing behind.
  */
 import { errorCodes, KafkaError } from "../base/kafka_error.ts";
 import type { TopicEntry } from "../catalog/catalog.ts";
@@ -50,16 +51,37 @@ export function produceBatch(
   try {
     const before = queues.get(log);
     if (before) return enqueue(path, topic, log, records, before);
+    if (topic.table) return produceToTable(path, topic, log, records);
     const batch = check(path, topic, records);
-    const accepted = topic.table ? path.tables.ingest(topic, partition, batch) : plain(path, topic, batch);
-    if (accepted instanceof Promise) return enqueue(path, topic, log, records, undefined, accepted);
-    // Only what is stored as it came, and decoded by nobody, is held by the log alone.
-    const isHeldByLogAlone = !topic.table && accepted.batch === batch.bytes;
-    return append(path, topic, log, accepted, isHeldByLogAlone ? release : undefined);
+    const accepted = plain(path, topic, batch);
+    // Only what is stored as it came is held by the log alone.
+    return append(path, topic, log, accepted, accepted.batch === batch.bytes ? release : undefined);
   } catch (error) {
     return Promise.resolve(failure(path, topic.name, partition, error, log));
   }
 }
+
+/** Without a wait while the table's gate is open and the table can decide at once. */
+function produceToTable(
+  path: ProducePath,
+  topic: TopicEntry,
+  log: PartitionLog,
+  records: Uint8Array | null,
+): Promise<ProduceOutcome> {
+  const entry = path.tables.enter(topic);
+  if (entry instanceof Promise) return enqueue(path, topic, log, records, undefined, entry);
+  let isHandedOn = false;
+  try {
+    const accepted = path.tables.ingest(topic, log.partition, check(path, topic, records));
+    if (!(accepted instanceof Promise)) return append(path, topic, log, accepted);
+    isHandedOn = true;
+    return enqueue(path, topic, log, records, undefined, entry, accepted);
+  } finally {
+    if (!isHandedOn) entry.leave();
+  }
+}
+
+type Entry = ReturnType<ProducePath["tables"]["enter"]>;
 
 function enqueue(
   path: ProducePath,
@@ -67,13 +89,19 @@ function enqueue(
   log: PartitionLog,
   records: Uint8Array | null,
   before: Promise<unknown> | undefined,
+  entry?: Entry,
   begun?: Promise<AcceptedBatch>,
 ): Promise<ProduceOutcome> {
   // Only the check and the append keep the order; durability is awaited outside of the queue.
   const appended = (async () => {
     await before?.catch(() => undefined);
-    const accepted = await (begun ?? checkLater(path, topic, log, records));
-    return { outcome: append(path, topic, log, accepted) };
+    const entered = await (entry ?? (topic.table && path.tables.enter(topic)));
+    try {
+      const accepted = await (begun ?? checkLater(path, topic, log, records));
+      return { outcome: append(path, topic, log, accepted) };
+    } finally {
+      entered?.leave();
+    }
   })();
   const settled = appended.catch(() => undefined);
   queues.set(log, settled);

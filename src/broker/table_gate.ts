@@ -14,6 +14,11 @@ export interface AcceptedBatch {
 
 export interface TableGate {
   /**
+   * Lets a batch of a table's topic in; to be left after the append. Waits while SQL writes to the table. Throws (or rejects with)
+   * REQUEST_TIMED_OUT.
+   */
+  enter(topic: TopicEntry): { leave(): void } | Promise<{ leave(): void }>;
+  /**
    * Checks a batch against the table of its topic; may answer at once (the hot path) or later. Throws RecordErrors:
    * nothing of the batch may be stored.
    */

@@ -9,6 +9,7 @@
 import type { Clock } from "../base/clock.ts";
 import { limits } from "../base/limits.ts";
 import type { Logger } from "../base/log.ts";
+import { SharedArena } from "../base/shared_arena.ts";
 import { SqlError } from "../base/sql_error.ts";
 import type { TopicEntry } from "../catalog/catalog.ts";
 import type { PartitionLog } from "../log/partition_log.ts";
@@ -63,6 +64,7 @@ export interface ApplierOptions {
 export class Applier {
   private readonly target: ApplyTarget;
   private readonly clock: Clock;
+  private readonly arena = new SharedArena();
   private readonly logger: Logger;
   private readonly partitions = new Map<string, PartitionState[]>();
   /** Partitions that may have something to apply. */
@@ -181,6 +183,14 @@ export class Applier {
       this.waiters.push({ targets, needs, resolve, reject });
       this.signal();
     });
+  }
+
+  /** Resolves when everything that was appended to the table's logs before now, durable or not, is in DuckDB. */
+  async drained(topic: string): Promise<void> {
+    const states = this.partitions.get(topic) ?? [];
+    const ends = states.map(({ log }) => log.logEndOffset);
+    await Promise.all(states.map(({ log }, i) => durableUpTo(log, ends[i]!)));
+    await this.barrier(({ topic: { name } }) => name === topic);
   }
 
   /** Durable records of a table that are not applied. */
@@ -406,7 +416,9 @@ export class Applier {
       else all.push(...chunks);
     }
     const inserts: ArrowInsert[] = [];
-    for (const [table, chunks] of byTable) inserts.push(insertOf(table, chunks));
+    // One transaction at a time: the engine is done with what the last one sent.
+    this.arena.reset();
+    for (const [table, chunks] of byTable) inserts.push(insertOf(table, chunks, (length) => this.arena.take(length)));
     const cursors = work.map(({ state, next }) => ({
       topicId: state.table.topic.id,
       partition: state.partition,
@@ -489,6 +501,23 @@ export class Applier {
 
 function longer(pauseMs: number): number {
   return Math.min(Math.max(pauseMs * 2, limits.applierRetryMsMin), limits.applierRetryMsMax);
+}
+
+/** Resolves when the log is durable up to `end`, or to its own end where an append that failed took records back. */
+function durableUpTo(log: PartitionLog, end: number): Promise<void> {
+  const isThere = () => log.highWatermark >= Math.min(end, log.logEndOffset);
+  if (isThere()) return Promise.resolve();
+  return new Promise((resolve) => {
+    const check = () => {
+      if (!isThere()) return;
+      stop();
+      clearInterval(timer);
+      resolve();
+    };
+    // Nobody tells of appends that failed.
+    const timer = setInterval(check, limits.applierRetryMsMin);
+    const stop = log.onAdvance(check);
+  });
 }
 
 function closing(): SqlError {

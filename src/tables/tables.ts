@@ -21,6 +21,7 @@ import { type BatchToIngest, batchToLog, decodeForTable, viewBatch } from "./ing
 import { PlainTopics } from "./plain_topics.ts";
 import type { DecodedBatch } from "./row_decoder.ts";
 import { Table } from "./table.ts";
+import { type Entry, Gate } from "./writes/gate.ts";
 
 /** A batch that passed its table's checks. */
 export interface IngestedBatch {
@@ -47,6 +48,8 @@ export class Tables {
   private readonly options: TablesOptions;
   private readonly tables = new Map<string, Table>();
   private readonly applier: Applier;
+  /** By topic id. */
+  private readonly gates = new Map<string, Gate>();
   private engineStart: Promise<SqlEngine> | undefined;
   private running: SqlEngine | undefined;
   /** The applier has the tables; later ones are handed to it one by one. */
@@ -125,6 +128,55 @@ export class Tables {
 
   all(): IterableIterator<Table> {
     return this.tables.values();
+  }
+
+  /** Lets a produced batch into its table; see Gate.enter. */
+  enter(topic: TopicEntry): Entry | Promise<Entry> {
+    return this.gate(topic).enter();
+  }
+
+  private gate(topic: TopicEntry): Gate {
+    let gate = this.gates.get(topic.id);
+    if (gate === undefined) {
+      gate = new Gate(topic.name, this.options.clock);
+      this.gates.set(topic.id, gate);
+    }
+    return gate;
+  }
+
+  /**
+   * Closes the tables' gates, in the order given (callers must agree on one: by topic name, unless they hold the only write), and waits until
+   * all that is in their logs is in DuckDB. The result opens them again. Throws SqlError 55P03 when that takes too long.
+   */
+  async closeGates(topics: readonly TopicEntry[]): Promise<() => void> {
+    const opens: (() => void)[] = [];
+    const open = () => {
+      for (const one of opens) one();
+    };
+    try {
+      for (const topic of topics) opens.push(await this.gate(topic).close());
+      for (const topic of topics) await this.drained(topic);
+      return open;
+    } catch (error) {
+      open();
+      throw error;
+    }
+  }
+
+  /** Runs `fn` while no batch is on its way into the table's log, and DuckDB has all that is in it. Not from within an `enter`. */
+  async exclusive<T>(topic: TopicEntry, fn: () => Promise<T>): Promise<T> {
+    const open = await this.closeGates([topic]);
+    try {
+      return await fn();
+    } finally {
+      open();
+    }
+  }
+
+  /** Resolves when DuckDB has all that is in the table's logs now, batches included that are not durable yet. */
+  async drained(topic: TopicEntry): Promise<void> {
+    await this.engine();
+    await this.applier.drained(topic.name);
   }
 
   /** Checks a batch against the table of its topic. Throws RecordErrors: nothing of the batch may be stored. */
@@ -231,6 +283,7 @@ export class Tables {
     } else if (change.kind === "deleted") {
       const table = this.tables.get(topic.name);
       this.tables.delete(topic.name);
+      this.gates.delete(topic.id);
       if (table !== undefined) void this.forget(table);
     } else {
       const table = this.newTable(topic);
