@@ -127,3 +127,56 @@ test("a seed repeats itself", () => {
   expect(draw(9)).toEqual(draw(9));
   expect(draw(9)).not.toEqual(draw(10));
 });
+
+describe("a fork", () => {
+  test("has what was there before a change, or a part of it, and lives its own life", () => {
+    const disk = new SimDisk({ random: new SeededRandom(1) });
+    disk.makeDirectory("/d");
+    disk.syncDirectory("/");
+    const file = disk.open("/d/f", { write: true, create: true });
+    file.write(filled(1000, 1), 0);
+    file.syncNow();
+    disk.syncDirectory("/d");
+    const seen: string[] = [];
+    const forks: SimDisk[] = [];
+    disk.beforeChange = (operation, _path, fork) => {
+      seen.push(operation);
+      forks.push(fork(new SeededRandom(forks.length)));
+    };
+    file.write(filled(1000, 2), 0);
+    file.syncNow();
+    disk.remove("/d/f");
+    disk.beforeChange = undefined;
+    expect(seen).toEqual(["write", "sync", "remove"]);
+    const [atWrite, atSync, atRemove] = forks as [SimDisk, SimDisk, SimDisk];
+    const written = atWrite.readFile("/d/f").filter((byte) => byte === 2).length;
+    expect(written).toBeLessThan(1000);
+    expect(atSync.readFile("/d/f")).toEqual(filled(1000, 2));
+    const changed = atSync.open("/d/f", { write: true });
+    changed.write(filled(10, 3), 0);
+    changed.syncNow();
+    atSync.restart();
+    atRemove.restart();
+    expect(atSync.readFile("/d/f")).toEqual(new Uint8Array([...filled(10, 3), ...filled(990, 2)]));
+    expect(atRemove.readFile("/d/f")).toEqual(filled(1000, 2));
+    expect(disk.stat("/d/f")).toBeUndefined();
+  });
+
+  test("taken at a sync may lose what the sync was to keep", () => {
+    const contents = new Set<number>();
+    for (let seed = 0; seed < 40; seed++) {
+      const disk = new SimDisk({ random: new SeededRandom(seed) });
+      const file = disk.open("/f", { write: true, create: true });
+      disk.syncDirectory("/");
+      file.write(filled(512, 7), 0);
+      let fork: SimDisk | undefined;
+      disk.beforeChange = (_operation, _path, make) => {
+        fork = make(new SeededRandom(seed));
+      };
+      file.syncNow();
+      fork!.restart();
+      contents.add(fork!.readFile("/f")[0] ?? -1);
+    }
+    expect(contents.has(7) && contents.size > 1).toBe(true);
+  });
+});

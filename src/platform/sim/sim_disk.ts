@@ -29,7 +29,12 @@ export class SimDisk implements Disk {
   private readonly random: SeededRandom;
   private readonly schedule: (end: () => void) => void;
   private readonly nowMs: () => number;
-  private readonly root = new SimDirectoryNode();
+  private root = new SimDirectoryNode();
+  /**
+   * Called before each change. `fork` gives a disk of its own that is as this one would be if the power went during that change (a write is
+   * there in part); what happens to the one is not seen on the other.
+   */
+  beforeChange: ((operation: string, path: string, fork: (random: SeededRandom) => SimDisk) => void) | undefined;
   private used = 0;
   private generation = 0;
   private cutAt = Number.POSITIVE_INFINITY;
@@ -64,6 +69,20 @@ export class SimDisk implements Disk {
     this.syncsToFail = undefined;
     this.writesToFail = undefined;
     this.used = spaceOf(this.root);
+  }
+
+  /** Another disk with the same content and the same things unsynced. Open files stay with this one. */
+  fork(random: SeededRandom): SimDisk {
+    return this.forkWith(random, new Map());
+  }
+
+  private forkWith(random: SeededRandom, forks: Map<SimNode, SimNode>): SimDisk {
+    const { capacity, schedule, nowMs } = this;
+    const other = new SimDisk({ random, capacity, schedule, nowMs });
+    other.root = this.root.fork(forks);
+    other.used = this.used;
+    other.changes = this.changes;
+    return other;
   }
 
   /** The next `count` syncs of files whose path matches fail, and lose what they should have written. */
@@ -211,6 +230,11 @@ export class SimDisk implements Disk {
   /** Counts a change; throws when the power goes with it. */
   change(operation: string, path: string): void {
     this.check(operation, path);
+    this.beforeChange?.(operation, path, (random) => this.fork(random));
+    this.count(operation, path);
+  }
+
+  private count(operation: string, path: string): void {
     this.changes++;
     if (this.changes < this.cutAt) return;
     this.isOff = true;
@@ -226,6 +250,14 @@ export class SimDisk implements Disk {
 
   writeFile(node: SimFileNode, path: string, bytes: Uint8Array, position: number): void {
     this.check("write", path);
+    this.beforeChange?.("write", path, (random) => {
+      const forks = new Map<SimNode, SimNode>();
+      const other = this.forkWith(random, forks);
+      const twin = forks.get(node);
+      if (twin?.kind === "file") twin.write(bytes.subarray(0, random.below(bytes.length + 1)), position);
+      other.used = spaceOf(other.root);
+      return other;
+    });
     const fails = this.takeFailure("write", path);
     const wouldCut = this.changes + 1 >= this.cutAt;
     const before = node.allocated;
@@ -237,7 +269,7 @@ export class SimDisk implements Disk {
     node.write(bytes.subarray(0, length), position);
     node.modifiedMs = this.nowMs();
     this.used += node.allocated - before;
-    this.change("write", path);
+    this.count("write", path);
     if (fails) throw new DiskError("EIO", "write", path);
     if (length < bytes.length) throw new DiskError("ENOSPC", "write", path);
   }

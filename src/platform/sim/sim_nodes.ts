@@ -17,6 +17,9 @@ export class SimFileNode {
   private dirty = new Set<number>();
   /** The size differs from the kept one and a sync would write it. */
   private sizeDirty = false;
+  /** Another disk, a fork, has the same array: it is copied before it is changed. */
+  private seenIsShared = false;
+  private keptIsShared = false;
 
   get size(): number {
     return this.seenSize;
@@ -31,7 +34,7 @@ export class SimFileNode {
   write(bytes: Uint8Array, position: number): void {
     if (bytes.length === 0) return;
     const end = position + bytes.length;
-    this.seen = grown(this.seen, end);
+    this.growSeen(end);
     this.seen.set(bytes, position);
     if (end > this.seenSize) {
       // What lies between the old end and the write reads as zeros, and is new as well.
@@ -44,8 +47,8 @@ export class SimFileNode {
 
   truncate(size: number): void {
     if (size === this.seenSize) return;
+    this.growSeen(size);
     if (size < this.seenSize) this.seen.fill(0, size, this.seenSize);
-    else this.seen = grown(this.seen, size);
     this.touch(Math.min(size, this.seenSize), Math.max(size, this.seenSize));
     this.seenSize = size;
     this.sizeDirty = true;
@@ -53,6 +56,29 @@ export class SimFileNode {
 
   private touch(start: number, end: number): void {
     for (let sector = Math.floor(start / sectorBytes); sector * sectorBytes < end; sector++) this.dirty.add(sector);
+  }
+
+  /** Room for `size` bytes in an array of our own. */
+  private growSeen(size: number): void {
+    this.seen = grown(this.seen, size, this.seenIsShared);
+    this.seenIsShared = false;
+  }
+
+  private growKept(size: number): void {
+    this.kept = grown(this.kept, size, this.keptIsShared);
+    this.keptIsShared = false;
+  }
+
+  /** The same file on a fork of the disk: cheap, since bytes are copied only when one of the two changes. */
+  fork(): SimFileNode {
+    const other = new SimFileNode();
+    other.modifiedMs = this.modifiedMs;
+    [other.seen, other.seenSize] = [this.seen, this.seenSize];
+    [other.kept, other.keptSize] = [this.kept, this.keptSize];
+    other.dirty = new Set(this.dirty);
+    other.sizeDirty = this.sizeDirty;
+    this.seenIsShared = other.seenIsShared = this.keptIsShared = other.keptIsShared = true;
+    return other;
   }
 
   /** Bytes of whole sectors, as the disk's space counts them. */
@@ -75,7 +101,7 @@ export class SimFileNode {
     }
     if (captured.withSize) {
       this.keptSize = this.seenSize;
-      this.kept = grown(this.kept, this.keptSize);
+      this.growKept(this.keptSize);
       this.sizeDirty = false;
     }
   }
@@ -88,8 +114,8 @@ export class SimFileNode {
 
   private keepSector(sector: number, bytes: number): void {
     const start = sector * sectorBytes;
-    this.kept = grown(this.kept, start + sectorBytes);
-    this.seen = grown(this.seen, start + sectorBytes);
+    this.growKept(start + sectorBytes);
+    this.growSeen(start + sectorBytes);
     this.kept.set(this.seen.subarray(start, start + bytes), start);
   }
 
@@ -107,9 +133,10 @@ export class SimFileNode {
       if (choice === 1) this.keptSize = this.seenSize;
       if (choice === 2) this.keptSize = low + random.below(high - low + 1);
     }
-    this.kept = grown(this.kept, this.keptSize);
+    this.growKept(this.keptSize);
     this.kept.fill(0, this.keptSize);
-    this.seen = this.kept.slice();
+    this.seen = this.kept;
+    this.seenIsShared = this.keptIsShared = true;
     this.seenSize = this.keptSize;
     this.dirty.clear();
     this.sizeDirty = false;
@@ -120,8 +147,8 @@ export class SimFileNode {
     for (let sector = 0; sector * sectorBytes < this.seenSize; sector++) {
       if (this.dirty.has(sector)) continue;
       const start = sector * sectorBytes;
-      this.kept = grown(this.kept, start + sectorBytes);
-      this.seen = grown(this.seen, start + sectorBytes);
+      this.growKept(start + sectorBytes);
+      this.growSeen(start + sectorBytes);
       this.seen.set(this.kept.subarray(start, start + sectorBytes), start);
     }
   }
@@ -142,6 +169,24 @@ export class SimDirectoryNode {
   keep(): void {
     this.kept = new Map(this.entries);
     this.tied = [];
+  }
+
+  /** `forks`: the nodes that have been forked so far; one node may be in two folders, as seen and as kept. */
+  fork(forks: Map<SimNode, SimNode>): SimDirectoryNode {
+    const other = new SimDirectoryNode();
+    other.modifiedMs = this.modifiedMs;
+    forks.set(this, other);
+    const forked = (node: SimNode): SimNode => {
+      const known = forks.get(node);
+      if (known) return known;
+      const made = node.kind === "file" ? node.fork() : node.fork(forks);
+      forks.set(node, made);
+      return made;
+    };
+    for (const [name, node] of this.entries) other.entries.set(name, forked(node));
+    for (const [name, node] of this.kept) other.kept.set(name, forked(node));
+    other.tied = this.tied.slice();
+    return other;
   }
 
   cutPower(random: SeededRandom): void {
@@ -168,8 +213,8 @@ export class SimDirectoryNode {
 
 export type SimNode = SimFileNode | SimDirectoryNode;
 
-function grown(bytes: Uint8Array, size: number): Uint8Array {
-  if (size <= bytes.length) return bytes;
+function grown(bytes: Uint8Array, size: number, isShared: boolean): Uint8Array {
+  if (size <= bytes.length) return isShared ? bytes.slice() : bytes;
   const larger = new Uint8Array(Math.max(size, bytes.length * 2, sectorBytes));
   larger.set(bytes);
   return larger;
