@@ -3,8 +3,9 @@
  * batch, end of stream. Written for one reader, DuckDB; uncompressed, little-endian, buffers aligned to 8 bytes.
  */
 import { quoteIdentifier } from "../../sql/types.ts";
+import { type ColumnBuffer, collectColumn } from "./column_buffers.ts";
 import { FlatBuffer, type TableField } from "./flatbuffer.ts";
-import { BytesVector, FixedVector, ListVector, StructVector, type Vector } from "./vectors.ts";
+import type { Vector } from "./vectors.ts";
 
 /** Arrow's types, as far as columns are staged in them. */
 export type ArrowType =
@@ -74,32 +75,61 @@ export function encodeSchema(fields: readonly ArrowField[]): Uint8Array {
   return frame(message(flat, header.schema, schema, 0));
 }
 
+/** Columns of some rows; of each column the first `rows` values count. */
+export interface ColumnChunk {
+  columns: readonly Vector[];
+  rows: number;
+}
+
 /** A whole stream: `schema` from encodeSchema, then the columns, each of `rowCount` values. */
 export function encodeStream(schema: Uint8Array, columns: readonly Vector[], rowCount: number): Uint8Array {
+  return encodeChunks(schema, [{ columns, rows: rowCount }], (length) => new Uint8Array(length));
+}
+
+/**
+ * The rows of several chunks as one stream with one record batch, each value copied once. `allocate` gives the stream's memory, 8-byte
+ * aligned; what is in it does not matter.
+ */
+export function encodeChunks(
+  schema: Uint8Array,
+  chunks: readonly ColumnChunk[],
+  allocate: (length: number) => Uint8Array,
+): Uint8Array {
+  const counts = chunks.map((chunk) => chunk.rows);
   const nodes: number[] = [];
-  const buffers: Uint8Array[] = [];
-  for (const column of columns) collect(column, nodes, buffers);
+  const buffers: ColumnBuffer[] = [];
+  for (let i = 0; i < chunks[0]!.columns.length; i++)
+    collectColumn(
+      chunks.map((chunk) => chunk.columns[i]!),
+      counts,
+      nodes,
+      buffers,
+    );
   const spans: number[] = [];
   let bodyLength = 0;
-  for (const buffer of buffers) {
-    spans.push(bodyLength, buffer.length);
-    bodyLength += (buffer.length + 7) & ~7;
+  for (const { length } of buffers) {
+    spans.push(bodyLength, length);
+    bodyLength += (length + 7) & ~7;
   }
   const flat = new FlatBuffer(256 + spans.length * 8 + nodes.length * 8);
   const spanVector = flat.longStructs(spans, 2);
   const nodeVector = flat.longStructs(nodes, 2);
+  const rowCount = counts.reduce((sum, count) => sum + count, 0);
   const batch = flat.table([
     [0, 8, rowCount],
     [1, 0, nodeVector],
     [2, 0, spanVector],
   ]);
   const head = frame(message(flat, header.recordBatch, batch, bodyLength));
-  const stream = new Uint8Array(schema.length + head.length + bodyLength + 8);
+  const stream = allocate(schema.length + head.length + bodyLength + 8);
   stream.set(schema);
   stream.set(head, schema.length);
   const body = schema.length + head.length;
-  for (let i = 0; i < buffers.length; i++) stream.set(buffers[i]!, body + spans[i * 2]!);
+  for (const [i, { length, write }] of buffers.entries())
+    if (length > 0) write(stream.subarray(body + spans[i * 2]!, body + spans[i * 2]! + length));
+  // The end of the stream: a mark and a length of 0.
   stream.fill(0xff, body + bodyLength, body + bodyLength + 4);
+  stream.fill(0, body + bodyLength + 4);
   return stream;
 }
 
@@ -174,34 +204,4 @@ function writeType(flat: FlatBuffer, type: ArrowType): [id: number, table: numbe
     case "map":
       return [17, table()];
   }
-}
-
-/** Field nodes (length, null count) and buffers in Arrow's order: depth first, validity before data. */
-function collect(vector: Vector, nodes: number[], buffers: Uint8Array[]): void {
-  const count = vector.length;
-  const nulls = vector.nullCount();
-  nodes.push(count, nulls);
-  buffers.push(nulls === 0 ? empty : packBits(vector.valid!, count));
-  if (vector instanceof FixedVector) {
-    buffers.push(vector.width === 0 ? packBits(vector.bytes, count) : vector.bytes.subarray(0, count * vector.width));
-  } else if (vector instanceof BytesVector) {
-    buffers.push(offsetBytes(vector.offsets, count), vector.data.subarray(0, vector.offsets[count]));
-  } else if (vector instanceof ListVector) {
-    buffers.push(offsetBytes(vector.offsets, count));
-    collect(vector.child, nodes, buffers);
-  } else if (vector instanceof StructVector) {
-    for (const child of vector.children) collect(child, nodes, buffers);
-  }
-}
-
-const empty = new Uint8Array(0);
-
-function offsetBytes(offsets: Int32Array, count: number): Uint8Array {
-  return new Uint8Array(offsets.buffer, offsets.byteOffset, (count + 1) * 4);
-}
-
-function packBits(bytes: Uint8Array, count: number): Uint8Array {
-  const bits = new Uint8Array((count + 7) >> 3);
-  for (let i = 0; i < count; i++) if (bytes[i] !== 0) bits[i >> 3]! |= 1 << (i & 7);
-  return bits;
 }

@@ -19,9 +19,10 @@ export abstract class Vector {
     return this.valid !== undefined && this.valid[index] === 0;
   }
 
-  nullCount(): number {
+  /** Nulls among the first `length` values. */
+  nullCount(length = this.length): number {
     let count = 0;
-    if (this.valid !== undefined) for (let i = 0; i < this.length; i++) if (this.valid[i] === 0) count++;
+    if (this.valid !== undefined) for (let i = 0; i < length; i++) if (this.valid[i] === 0) count++;
     return count;
   }
 
