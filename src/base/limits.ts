@@ -77,10 +77,15 @@ export const limits = {
   storageRetryMs: 1_000,
   /** Refused records that one Produce answer names for a batch; the message says how many there are. */
   recordErrorsMax: 100,
-  /** Decoded rows of one table partition that wait for DuckDB, in bytes; what does not fit is read from the log later. */
-  applierQueueBytesMax: 16 * 1024 * 1024,
+  /** Decoded rows of all tables that wait for DuckDB, in bytes; what does not fit is read from the log later. */
+  applierQueueBytesMax: 64 * 1024 * 1024,
+  /** While more than this waits for DuckDB, in bytes, producers to tables get their answers later: by this much at most, in milliseconds. */
+  applierThrottleBytes: 24 * 1024 * 1024,
+  applierThrottleMsMax: 1_000,
   /** Rows that one transaction of the applier takes, in bytes of their columns; the batch that reaches it is the last. */
   applyBytesMax: 16 * 1024 * 1024,
+  /** Memory kept for decompressed batches of tables and their indexes, in bytes. */
+  tableDecodePoolBytesMax: 16 * 1024 * 1024,
   /** Bytes of log that the applier reads at once when it catches up. */
   applierReadBytesMax: 1024 * 1024,
   /** Shortest and longest pause before rows that could not be applied are tried again, in milliseconds. */

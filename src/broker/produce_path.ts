@@ -51,7 +51,7 @@ export function produceBatch(
   try {
     const before = queues.get(log);
     if (before) return enqueue(path, topic, log, records, before);
-    if (topic.table) return produceToTable(path, topic, log, records);
+    if (topic.table) return produceToTable(path, topic, log, records, release);
     const batch = check(path, topic, records);
     const accepted = plain(path, topic, batch);
     // Only what is stored as it came is held by the log alone.
@@ -67,13 +67,17 @@ function produceToTable(
   topic: TopicEntry,
   log: PartitionLog,
   records: Uint8Array | null,
+  release: (() => void) | undefined,
 ): Promise<ProduceOutcome> {
   const entry = path.tables.enter(topic);
   if (entry instanceof Promise) return enqueue(path, topic, log, records, undefined, entry);
   let isHandedOn = false;
   try {
-    const accepted = path.tables.ingest(topic, log.partition, check(path, topic, records));
-    if (!(accepted instanceof Promise)) return append(path, topic, log, accepted);
+    const batch = check(path, topic, records);
+    const accepted = path.tables.ingest(topic, log.partition, batch);
+    // The rows were copied out of the batch: only the log holds it now, if it is stored as it came.
+    if (!(accepted instanceof Promise))
+      return append(path, topic, log, accepted, accepted.batch === batch.bytes ? release : undefined);
     isHandedOn = true;
     return enqueue(path, topic, log, records, undefined, entry, accepted);
   } finally {
@@ -146,7 +150,7 @@ function plain(path: ProducePath, topic: TopicEntry, batch: ProducedBatch): Acce
   return { batch: bytes, appended: nothing };
 }
 
-function nothing(): void {}
+function nothing(): undefined {}
 
 async function append(
   path: ProducePath,
@@ -157,8 +161,9 @@ async function append(
 ): Promise<ProduceOutcome> {
   try {
     const result = log.append(accepted.batch, release);
-    if (!result.duplicate) accepted.appended(result.baseOffset, result.logAppendTimeMs);
+    const room = result.duplicate ? undefined : accepted.appended(result.baseOffset, result.logAppendTimeMs);
     await result.done;
+    if (room) await room;
     if (!result.duplicate)
       path.metrics.produced(topic.name, result.lastOffset - result.baseOffset + 1, accepted.batch.length);
     return {

@@ -8,8 +8,11 @@ import type { ProducedBatch } from "../protocol/records/validate.ts";
 export interface AcceptedBatch {
   /** What is appended to the log: the produced bytes, or the rows as the table stores them. */
   batch: Uint8Array;
-  /** Tells the applier where the batch landed; called in offset order, right after the append. */
-  appended(baseOffset: number, logAppendTimeMs: number): void;
+  /**
+   * Tells the applier where the batch landed; called in offset order, right after the append. The answer to the producer waits for what
+   * it returns, so that producers are no faster than their table.
+   */
+  appended(baseOffset: number, logAppendTimeMs: number): Promise<void> | undefined;
 }
 
 export interface TableGate {

@@ -5,6 +5,7 @@
 import { Buffer } from "node:buffer";
 import * as zlib from "node:zlib";
 import { CodecError } from "./codec_error.ts";
+import type { Allocate } from "./kernels.ts";
 import { lz4Decode, lz4Encode } from "./lz4.ts";
 import { snappyDecode, snappyEncode } from "./snappy.ts";
 import { zstdFrames } from "./zstd_frames.ts";
@@ -48,9 +49,16 @@ const zstdLevel = (level: number) => ({ params: { [zlib.constants.ZSTD_c_compres
 /**
  * Plain bytes of `bytes`. Throws CodecError: "corrupt" for data that its codec refuses or whose checksum is wrong,
  * "too_large" past `maxBytes`, "unsupported" for an unknown codec.
- * `magic` is the record format's: LZ4's old wrong header checksum is accepted below 2 only (KIP-57).
+ * `magic` is the record format's: LZ4's old wrong header checksum is accepted below 2 only (KIP-57). `allocate` gives the memory for what
+ * the kernels decode; the runtime's own codecs take theirs.
  */
-export function decompress(codec: Codec, bytes: Uint8Array, maxBytes: number, magic = 2): Uint8Array {
+export function decompress(
+  codec: Codec,
+  bytes: Uint8Array,
+  maxBytes: number,
+  magic = 2,
+  allocate?: Allocate,
+): Uint8Array {
   switch (codec) {
     case 0:
       if (bytes.length > maxBytes) throw new CodecError("too_large", `the data is larger than ${maxBytes} bytes`);
@@ -58,9 +66,9 @@ export function decompress(codec: Codec, bytes: Uint8Array, maxBytes: number, ma
     case 1:
       return native("gzip", () => zlib.gunzipSync(bytes, { maxOutputLength: maxBytes }));
     case 2:
-      return snappyDecode(bytes, maxBytes);
+      return snappyDecode(bytes, maxBytes, allocate);
     case 3:
-      return lz4Decode(bytes, maxBytes, magic < 2);
+      return lz4Decode(bytes, maxBytes, magic < 2, allocate);
     case 4:
       return zstdDecode(bytes, maxBytes);
     default:

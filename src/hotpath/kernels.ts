@@ -51,6 +51,9 @@ interface KernelExports {
   ): number;
 }
 
+/** Gives memory of that many bytes, 8-byte aligned; what is in it does not matter. */
+export type Allocate = (length: number) => Uint8Array;
+
 /** Bytes left free behind every output, so that a kernel's fault would meet them and not another's data. */
 const slackBytes = 64;
 const pageBytes = 65536;
@@ -85,6 +88,14 @@ export class KernelInstance {
     this.bytes = new Uint8Array(memory);
     this.words = new Int32Array(memory);
     this.doubles = new Float64Array(memory);
+  }
+
+  /** A copy of `size` bytes at `from`, in memory from `allocate`. */
+  take(from: number, size: number, allocate: Allocate | undefined): Uint8Array {
+    if (allocate === undefined) return this.bytes.slice(from, from + size);
+    const copy = allocate(size);
+    copy.set(this.bytes.subarray(from, from + size));
+    return copy;
   }
 
   /** Copies `input` to the arena's start with room for `more` bytes behind it. */

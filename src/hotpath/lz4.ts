@@ -1,12 +1,17 @@
 /**
  * LZ4 frames by the kernel, or by its twin when the module is not loaded.
  */
-import { faultOf, kernelFor } from "./kernels.ts";
+import { type Allocate, faultOf, kernelFor } from "./kernels.ts";
 import { lz4DecodeTwin } from "./twins/lz4_decode.ts";
 import { lz4EncodeTwin, lz4FrameBytesMax } from "./twins/lz4_encode.ts";
 
 /** See `lz4DecodeTwin`. */
-export function lz4Decode(bytes: Uint8Array, maxBytes: number, oldHeaderChecksum: boolean): Uint8Array {
+export function lz4Decode(
+  bytes: Uint8Array,
+  maxBytes: number,
+  oldHeaderChecksum: boolean,
+  allocate?: Allocate,
+): Uint8Array {
   let kernel = kernelFor(bytes.length);
   if (kernel === undefined) return lz4DecodeTwin(bytes, maxBytes, oldHeaderChecksum);
   const length = bytes.length;
@@ -20,7 +25,7 @@ export function lz4Decode(bytes: Uint8Array, maxBytes: number, oldHeaderChecksum
   const target = kernel.arena + length;
   const size = kernel.call.lz4Decode(kernel.arena, length, target, capacity, oldHeaderChecksum ? 1 : 0);
   if (size < 0) throw faultOf("lz4", size, maxBytes);
-  return kernel.bytes.slice(target, target + size);
+  return kernel.take(target, size, allocate);
 }
 
 /** See `lz4EncodeTwin`. */

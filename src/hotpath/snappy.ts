@@ -2,11 +2,11 @@
  * Snappy, raw and framed, by the kernel, or by its twin when the module is not loaded.
  */
 import { CodecError } from "./codec_error.ts";
-import { faultOf, kernelFor } from "./kernels.ts";
+import { type Allocate, faultOf, kernelFor } from "./kernels.ts";
 import { snappyDecodeTwin, snappyEncodeTwin, xerialBytesMax } from "./twins/snappy.ts";
 
 /** See `snappyDecodeTwin`. */
-export function snappyDecode(bytes: Uint8Array, maxBytes: number): Uint8Array {
+export function snappyDecode(bytes: Uint8Array, maxBytes: number, allocate?: Allocate): Uint8Array {
   let kernel = kernelFor(bytes.length);
   if (kernel === undefined) return snappyDecodeTwin(bytes, maxBytes);
   const length = bytes.length;
@@ -21,7 +21,7 @@ export function snappyDecode(bytes: Uint8Array, maxBytes: number): Uint8Array {
   const target = kernel.arena + length;
   const size = kernel.call.snappyDecode(kernel.arena, length, target, capacity);
   if (size < 0) throw faultOf("snappy", size, maxBytes);
-  return kernel.bytes.slice(target, target + size);
+  return kernel.take(target, size, allocate);
 }
 
 /** See `snappyEncodeTwin`. */

@@ -1,7 +1,7 @@
 /**
  * The face of the record walk: see `twins/walk.ts` for what it checks and finds.
  */
-import { type KernelInstance, kernelFor } from "./kernels.ts";
+import { type Allocate, type KernelInstance, kernelFor } from "./kernels.ts";
 import { crc32cTwin } from "./twins/crc32c.ts";
 import { fieldsPerRecord, type WalkOutput, type WalkSummary, walkTwin } from "./twins/walk.ts";
 
@@ -27,7 +27,7 @@ export function walkRecords(
   return readSummary(kernel);
 }
 
-/** As `walkRecords`, and says where each record's parts are. `count` must not exceed `end - start` (a record takes 7 bytes or more). */
+/** As `walkRecords`, and says where each record's parts are, in memory from `allocate` where there is one. `count` must not exceed `end - start` (a record takes 7 bytes or more). */
 export function indexRecords(
   bytes: Uint8Array,
   start: number,
@@ -36,6 +36,7 @@ export function indexRecords(
   baseHigh: number,
   baseLow: number,
   dense: boolean,
+  allocate?: Allocate,
 ): { summary: WalkSummary; output: WalkOutput } {
   const length = end - start;
   const fieldBytes = count * fieldsPerRecord * 4;
@@ -49,10 +50,11 @@ export function indexRecords(
   const timestamps = (kernel.arena + length + 7) & ~7;
   const fields = timestamps + count * 8;
   kernel.call.walk(kernel.arena, length, count, baseHigh, baseLow, dense ? 1 : 0, fields, timestamps);
-  const memory = kernel.bytes.buffer;
+  // The timestamps and, right behind them, the fields.
+  const copy = kernel.take(timestamps, count * 8 + fieldBytes, allocate);
   const output = {
-    fields: new Int32Array(memory, fields, count * fieldsPerRecord).slice(),
-    timestamps: new Float64Array(memory, timestamps, count).slice(),
+    fields: new Int32Array(copy.buffer, copy.byteOffset + count * 8, count * fieldsPerRecord),
+    timestamps: new Float64Array(copy.buffer, copy.byteOffset, count),
   };
   return { summary: readSummary(kernel), output };
 }

@@ -16,6 +16,7 @@ import type { PartitionLog } from "../log/partition_log.ts";
 import { batchSizeAt } from "../protocol/records/batch.ts";
 import type { ApplyRequest, ArrowInsert, Cursor } from "../sql/messages.ts";
 import { chunkFromLog } from "./ingest.ts";
+import { Room } from "./room.ts";
 import type { RowChunk, Table } from "./table.ts";
 import { insertOf } from "./table_insert.ts";
 
@@ -33,7 +34,6 @@ interface PartitionState {
   /** What of `next` is known to survive a power loss. */
   durable: number;
   queue: RowChunk[];
-  queuedBytes: number;
   /** While its rows cannot be applied: when they are tried again (monotonic milliseconds), and the pause before that. */
   retryAt: number;
   pauseMs: number;
@@ -65,6 +65,9 @@ export class Applier {
   private readonly target: ApplyTarget;
   private readonly clock: Clock;
   private readonly arena = new SharedArena();
+  private readonly room: Room;
+  /** Bytes of the chunks in all queues. */
+  private queuedBytes = 0;
   private readonly logger: Logger;
   private readonly partitions = new Map<string, PartitionState[]>();
   /** Partitions that may have something to apply. */
@@ -81,6 +84,7 @@ export class Applier {
   constructor(options: ApplierOptions) {
     this.target = options.target;
     this.clock = options.clock;
+    this.room = new Room(options.clock, limits.applierThrottleMsMax);
     this.logger = options.logger;
   }
 
@@ -108,7 +112,6 @@ export class Applier {
       next,
       durable: next,
       queue: [],
-      queuedBytes: 0,
       retryAt: 0,
       pauseMs: 0,
       stopWatching: log.onAdvance(() => {
@@ -144,6 +147,7 @@ export class Applier {
     else return;
     for (const state of states) {
       state.stopWatching();
+      this.dropQueue(state);
       this.active.delete(state);
       for (const waiter of this.waiters) waiter.targets.delete(state);
     }
@@ -151,18 +155,23 @@ export class Applier {
     await this.applying.catch(() => undefined);
   }
 
-  /** Rows of a batch that was just appended. Called in offset order; the batch need not be durable yet. */
-  enqueue(topic: string, partition: number, chunk: RowChunk): void {
+  /**
+   * Rows of a batch that was just appended. Called in offset order; the batch need not be durable yet. While much waits to be applied,
+   * the producer's answer is to wait for what this returns: for room, or a bounded time.
+   */
+  enqueue(topic: string, partition: number, chunk: RowChunk): Promise<void> | undefined {
     const state = this.partitions.get(topic)?.[partition];
-    if (state === undefined) return;
+    if (state === undefined) return undefined;
     // An append that failed gave its offsets back: what it left here must not be taken for what now has them.
     while (state.queue.length > 0 && state.queue[state.queue.length - 1]!.nextOffset > chunk.baseOffset)
-      state.queuedBytes -= state.queue.pop()!.bytes;
-    if (chunk.nextOffset <= state.next) return;
+      this.unqueued(state.queue.pop()!);
+    if (chunk.nextOffset <= state.next) return undefined;
     // A full queue drops the newest: they are read from the log once the applier gets there.
-    if (state.queuedBytes + chunk.bytes > limits.applierQueueBytesMax) return;
-    state.queue.push(chunk);
-    state.queuedBytes += chunk.bytes;
+    if (this.queuedBytes + chunk.bytes <= limits.applierQueueBytesMax) {
+      state.queue.push(chunk);
+      this.queuedBytes += chunk.bytes;
+    }
+    return this.queuedBytes > limits.applierThrottleBytes ? this.room.wait() : undefined;
   }
 
   /**
@@ -232,6 +241,7 @@ export class Applier {
 
   async close(): Promise<void> {
     this.closed = true;
+    this.room.open();
     this.signal();
     await this.running;
     for (const states of this.partitions.values()) for (const state of states) state.stopWatching();
@@ -314,6 +324,8 @@ export class Applier {
   /** Leaves a partition alone for a while; the others go on. */
   private putOff(state: PartitionState, error: Error): void {
     state.pauseMs = longer(state.pauseMs);
+    // It takes no room from the others meanwhile.
+    this.dropQueue(state);
     state.retryAt = this.clock.monotonicMs() + state.pauseMs;
     // Behind the others.
     this.active.delete(state);
@@ -353,8 +365,18 @@ export class Applier {
 
   private shift(state: PartitionState): RowChunk {
     const chunk = state.queue.shift()!;
-    state.queuedBytes -= chunk.bytes;
+    this.unqueued(chunk);
     return chunk;
+  }
+
+  private unqueued({ bytes }: RowChunk): void {
+    this.queuedBytes -= bytes;
+    if (this.queuedBytes <= limits.applierThrottleBytes) this.room.open();
+  }
+
+  /** What was in it is read from the log again. */
+  private dropQueue(state: PartitionState): void {
+    while (state.queue.length > 0) this.shift(state);
   }
 
   /** Reads batches from the log; the first is returned, the others are put at the head of the queue. */
@@ -402,7 +424,7 @@ export class Applier {
     const [first, ...others] = chunks;
     if (others.length > 0) {
       queue.unshift(...others);
-      for (const chunk of others) state.queuedBytes += chunk.bytes;
+      for (const chunk of others) this.queuedBytes += chunk.bytes;
     }
     return first;
   }
@@ -451,8 +473,7 @@ export class Applier {
           // A database that fell behind (its worker died) is brought up from the log.
           state.next = next;
           state.durable = Math.min(state.durable, next);
-          state.queue = state.queue.filter((chunk) => chunk.baseOffset >= next);
-          state.queuedBytes = state.queue.reduce((sum, chunk) => sum + chunk.bytes, 0);
+          this.dropQueue(state);
         }
         if (next < state.log.highWatermark) this.active.add(state);
       }

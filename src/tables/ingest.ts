@@ -2,6 +2,8 @@
  * The way of a produced batch through its table: decoded once, checked, written anew where the table stores it differently. The columns
  * that this builds travel with the batch to the applier.
  */
+import { BufferPool } from "../base/buffer_pool.ts";
+import { limits } from "../base/limits.ts";
 import type { Codec } from "../hotpath/codecs.ts";
 import type { BatchHeader } from "../protocol/records/batch.ts";
 import { decodeBatch, type RecordBatchView } from "../protocol/records/decode.ts";
@@ -19,8 +21,13 @@ export interface BatchToIngest {
   plain?: Uint8Array;
 }
 
+/** Decompressed batches and their indexes; what is not released is collected. */
+const viewPool = new BufferPool(limits.tableDecodePoolBytesMax);
+
+/** Whoever is done with the view, and with what was made of it, may `release` it. */
 export function viewBatch(batch: BatchToIngest): RecordBatchView {
-  return decodeBatch(batch.bytes, { checkCrc: false, ...(batch.plain ? { plain: batch.plain } : {}) });
+  const plain = batch.plain ? { plain: batch.plain } : {};
+  return decodeBatch(batch.bytes, { checkCrc: false, pool: viewPool, ...plain });
 }
 
 /** Throws RecordErrors when a record is no row of the table. */
@@ -69,12 +76,13 @@ export function chunkFromLog(
   bytes: Uint8Array,
   onFault: (offset: number, message: string) => void,
 ): RowChunk {
-  const view = decodeBatch(bytes, { checkCrc: false });
+  const view = decodeBatch(bytes, { checkCrc: false, pool: viewPool });
   const { header } = view;
   const baseOffset = header.baseOffset;
   const nextOffset = baseOffset + header.lastOffsetDelta + 1;
   if (header.isControl) return { baseOffset, nextOffset, rows: 0, columns: [], bytes: 0 };
   const { columns, rows, faults } = table.decoder.decode(view, partition, table.missingInLog);
   for (const fault of faults) onFault(view.offset(fault.index), fault.message);
+  view.release();
   return { baseOffset, nextOffset, rows, columns, bytes: bytesOf(columns) };
 }

@@ -27,8 +27,11 @@ import { type Entry, Gate } from "./writes/gate.ts";
 export interface IngestedBatch {
   /** What is appended to the log: the produced bytes, or the rows as the table stores them. */
   batch: Uint8Array;
-  /** Tells the applier where the batch landed; called in offset order, right after the append. */
-  appended(baseOffset: number, logAppendTimeMs: number): void;
+  /**
+   * Tells the applier where the batch landed; called in offset order, right after the append. The answer to the producer waits for what
+   * it returns.
+   */
+  appended(baseOffset: number, logAppendTimeMs: number): Promise<void> | undefined;
 }
 
 export interface TablesOptions {
@@ -191,10 +194,14 @@ export class Tables {
       batch: batchToLog(batch, view, rows, codec),
       appended: (baseOffset, logAppendTimeMs) => {
         const chunk = table.appendedChunk(rows.columns, rows.rows, baseOffset, logAppendTimeMs);
-        this.applier.enqueue(topic.name, partition, chunk);
+        return this.applier.enqueue(topic.name, partition, chunk);
       },
     });
-    if (decoded.missing === undefined && !table.needsEngine) return accept(decoded);
+    if (decoded.missing === undefined && !table.needsEngine) {
+      const accepted = accept(decoded);
+      view.release();
+      return accepted;
+    }
     return this.engine()
       .then((engine) => ingestThroughEngine(engine, table, partition, view, decoded))
       .then(accept);

@@ -2,10 +2,12 @@
  * Record batches to records. Invariant: keys and values are views into the batch (or into its decompressed bytes), never
  * copies, and a batch whose records do not match its header throws KafkaError CORRUPT_MESSAGE, whole.
  */
+import type { BufferPool } from "../../base/buffer_pool.ts";
 import { KafkaError } from "../../base/kafka_error.ts";
 import { limits } from "../../base/limits.ts";
 import { CodecError } from "../../hotpath/codec_error.ts";
 import { decompress } from "../../hotpath/codecs.ts";
+import type { Allocate } from "../../hotpath/kernels.ts";
 import { VarintCursor } from "../../hotpath/varint.ts";
 import { fieldsPerRecord, indexRecords, type WalkSummary, walkFaults } from "../../hotpath/walk.ts";
 import { BatchHeader, batchHeaderBytes, batchSizeAt } from "./batch.ts";
@@ -28,6 +30,32 @@ export interface DecodedRecord {
 const text = new TextDecoder();
 const shortestRecordBytes = 7;
 
+/** Less is not worth a pool's buffer. */
+const pooledBytesMin = 16 * 1024;
+
+/** What a view has from a pool. */
+class PooledMemory {
+  private readonly pool: BufferPool;
+  private taken: ArrayBufferLike[] = [];
+
+  constructor(pool: BufferPool) {
+    this.pool = pool;
+  }
+
+  readonly allocate = (length: number): Uint8Array => {
+    if (length < pooledBytesMin) return new Uint8Array(length);
+    const bytes = this.pool.take(length);
+    this.taken.push(bytes.buffer);
+    return bytes;
+  };
+
+  /** Safe to call twice. */
+  release(): void {
+    for (const buffer of this.taken) this.pool.give(buffer);
+    this.taken = [];
+  }
+}
+
 /** The parts of one batch's records by index, without an object per record. */
 export class RecordBatchView implements Iterable<DecodedRecord> {
   readonly header: BatchHeader;
@@ -41,8 +69,15 @@ export class RecordBatchView implements Iterable<DecodedRecord> {
   private readonly timestamps: Float64Array;
   private readonly baseOffset: number;
   private readonly appendTime: number | undefined;
+  private readonly pool: PooledMemory | undefined;
 
-  constructor(header: BatchHeader, plain: Uint8Array, index: ReturnType<typeof indexRecords>) {
+  constructor(
+    header: BatchHeader,
+    plain: Uint8Array,
+    index: ReturnType<typeof indexRecords>,
+    pool: PooledMemory | undefined,
+  ) {
+    this.pool = pool;
     this.header = header;
     this.plain = plain;
     this.count = header.recordCount;
@@ -51,6 +86,11 @@ export class RecordBatchView implements Iterable<DecodedRecord> {
     this.timestamps = index.output.timestamps;
     this.baseOffset = header.baseOffset;
     this.appendTime = header.timestampType === "LogAppendTime" ? header.maxTimestamp : undefined;
+  }
+
+  /** Gives the memory of a pool back: neither the view nor anything that it gave is good any more. */
+  release(): void {
+    this.pool?.release();
   }
 
   offset(record: number): number {
@@ -128,6 +168,8 @@ export interface DecodeOptions {
   maxPlainBytes?: number;
   /** The decompressed records, when the caller has them already. */
   plain?: Uint8Array;
+  /** Where memory for decompressed records and their index comes from; the view's `release` gives it back. */
+  pool?: BufferPool;
 }
 
 /** Decodes the batch at the start of `bytes`; bytes behind it are left alone. */
@@ -142,20 +184,22 @@ export function decodeBatch(bytes: Uint8Array, options: DecodeOptions = {}): Rec
   if (options.checkCrc !== false && !header.isCrcValid) {
     throw new KafkaError("CORRUPT_MESSAGE", `the record batch at offset ${header.baseOffset} has a wrong checksum`);
   }
-  const plain = options.plain ?? plainRecords(header, options.maxPlainBytes ?? limits.batchPlainBytesMax);
+  const pool = options.pool && new PooledMemory(options.pool);
+  const maxPlainBytes = options.maxPlainBytes ?? limits.batchPlainBytesMax;
+  const plain = options.plain ?? plainRecords(header, maxPlainBytes, pool?.allocate);
   const count = header.recordCount;
   if (count < 0 || count * shortestRecordBytes > plain.length) {
     throw new KafkaError("CORRUPT_MESSAGE", `the batch at offset ${header.baseOffset} cannot hold ${count} records`);
   }
   const { baseTimestampHigh: high, baseTimestampLow: low } = header;
-  const index = indexRecords(plain, 0, plain.length, count, high, low, false);
+  const index = indexRecords(plain, 0, plain.length, count, high, low, false, pool?.allocate);
   if (index.summary.fault !== walkFaults.none) {
     throw new KafkaError(
       "CORRUPT_MESSAGE",
       `the batch at offset ${header.baseOffset}: ${describeFault(index.summary)}`,
     );
   }
-  return new RecordBatchView(header, plain, index);
+  return new RecordBatchView(header, plain, index, pool);
 }
 
 /** Every batch of a run of whole batches, such as a Fetch answer; an incomplete last one is left out, as Kafka's clients do. */
@@ -169,10 +213,14 @@ export function* decodeBatches(bytes: Uint8Array, options: DecodeOptions = {}): 
 }
 
 /** The records section of a batch, decompressed. KafkaError CORRUPT_MESSAGE, MESSAGE_TOO_LARGE or UNSUPPORTED_COMPRESSION_TYPE. */
-export function plainRecords(header: BatchHeader, maxBytes: number = limits.batchPlainBytesMax): Uint8Array {
+export function plainRecords(
+  header: BatchHeader,
+  maxBytes: number = limits.batchPlainBytesMax,
+  allocate?: Allocate,
+): Uint8Array {
   const records = header.bytes.subarray(header.start + batchHeaderBytes, header.start + header.sizeBytes);
   try {
-    return decompress(header.codec, records, maxBytes);
+    return decompress(header.codec, records, maxBytes, 2, allocate);
   } catch (error) {
     if (!(error instanceof CodecError)) throw error;
     const name = error.fault === "too_large" ? "MESSAGE_TOO_LARGE" : "CORRUPT_MESSAGE";
