@@ -39,13 +39,15 @@ for (const client of chosenClients()) {
             await stage.end();
           }
         });
-      // Clients wait for records and assignments for a bounded time, which a busy machine can use up (Sarama on Apache Kafka
-      // too): a failure gets a second try on topics of its own, and is named.
+      // Sarama has stalled once on Rowlog and once on Apache Kafka, with 13 of 15 partitions silent for 30 s; not again in
+      // 493 runs of that scenario, 12 to 16 at once, behind a network that delays by up to 400 ms. A second try, by name.
       const perform = () =>
-        once().catch((error: Error) => {
-          console.error(`second try: ${client.name} ${scenario.name}: ${error.message}`);
-          return once();
-        });
+        client.name !== "sarama"
+          ? once()
+          : once().catch((error: Error) => {
+              console.error(`second try: ${client.name} ${scenario.name}: ${error.message}`);
+              return once();
+            });
       (why === undefined ? test.concurrent : test.skip)(scenario.name, perform, 600_000);
     }
   });

@@ -21,7 +21,7 @@ const files = ["admin", "consumer", "producer"].map((name) => `${folder}${name}_
 /** As the suite's own pipelines have it: topics come into being on first use, with four partitions, and sessions may be short. */
 const nodeOptions = ["--auto-create-topics", "--num-partitions", "4", "--group-min-session-timeout-ms", "1000"];
 
-/** More failures than this are no bad luck. */
+/** More failures than this are no race. */
 const secondTriesMax = 2;
 
 /** pytest's output for all tests but the excluded ones, or for the ones named. */
@@ -69,8 +69,9 @@ describe.skipIf(!component("suites").installed())("kafka-python's suite", () => 
     };
     try {
       take(await runPytest(target.bootstrap));
-      // Consumers of this suite wait for records for a bounded time, which a busy machine can use up: a lone failure gets
-      // a second try, and is named.
+      // The client's own race, on Apache Kafka too: a new KafkaConsumer asks for the metadata of no topics, and a topic that is
+      // subscribed before that answer arrives is forgotten for five minutes (cluster.py: set_topics, "TODO: handle future when old
+      // metadata request is currently in-flight"). Tests that subscribe at once then get nothing. A lone failure gets a second try.
       const failed = [...verdicts].filter(([, verdict]) => verdict === "FAILED").map(([name]) => name);
       if (failed.length > 0 && failed.length <= secondTriesMax) {
         console.error(`second try: ${failed.join(", ")}\n${failed.map((name) => failureOf(output, name)).join("\n")}`);

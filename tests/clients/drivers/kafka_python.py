@@ -55,9 +55,17 @@ def line_of(message):
     return record_line(message.partition, message.offset, message.key, message.value, message.headers, message.timestamp)
 
 
+def settled(consumer):
+    """The consumer, once it has no metadata request on its way. A consumer asks for metadata when it is made, and its set_topics forgets
+    topics that are named before that answer is there: it then sees no partition for metadata_max_age_ms, five minutes (kafka-python 3.0.12,
+    cluster.py, "TODO: handle future when old metadata request is currently in-flight")."""
+    consumer.topics()
+    return consumer
+
+
 def consume(command):
-    consumer = KafkaConsumer(bootstrap_servers=command["bootstrap"], enable_auto_commit=False, auto_offset_reset="earliest",
-                             fetch_max_wait_ms=100, max_partition_fetch_bytes=20_000_000)
+    consumer = settled(KafkaConsumer(bootstrap_servers=command["bootstrap"], enable_auto_commit=False, auto_offset_reset="earliest",
+                                     fetch_max_wait_ms=100, max_partition_fetch_bytes=20_000_000))
     left = {int(partition): count for partition, count in command["counts"].items()}
     consumer.assign([TopicPartition(command["topic"], partition) for partition in left])
     consumer.seek_to_beginning()
@@ -83,10 +91,10 @@ class Member(ConsumerRebalanceListener):
         self.name = command["consumer"]
         assignor = CooperativeStickyAssignor if command["assignor"] == "cooperative" else RangePartitionAssignor
         self.topic = command["topic"]
-        self.consumer = KafkaConsumer(
+        self.consumer = settled(KafkaConsumer(
             bootstrap_servers=command["bootstrap"], group_id=command["group"], group_instance_id=command.get("instanceId"),
             enable_auto_commit=False, auto_offset_reset="earliest", fetch_max_wait_ms=100, session_timeout_ms=6000,
-            heartbeat_interval_ms=300, partition_assignment_strategy=[assignor])
+            heartbeat_interval_ms=300, partition_assignment_strategy=[assignor]))
         self.consumer.subscribe([self.topic], listener=self)
         self.leaving = threading.Event()
         self.tasks = []
