@@ -69,8 +69,16 @@ export const limits = {
   logCheckpointMs: 60_000,
   /** Bytes appended to a partition after which a checkpoint does not wait for its time: what a start after a crash may check. */
   logCheckpointBytes: 256 * 1024 * 1024,
-  /** Pause between two rounds of retention, in milliseconds (Kafka's log.retention.check.interval.ms is 300,000). */
-  logRetentionCheckMs: 60_000,
+  /** Pause between two rounds of retention, in milliseconds, as DescribeConfigs shows it: Kafka's log.retention.check.interval.ms. */
+  logRetentionCheckMs: 300_000,
+  /** Pause between two searches for logs to compact, in milliseconds (Kafka's log.cleaner.backoff.ms). */
+  cleanerBackoffMs: 15_000,
+  /** Memory for the newest offset of each key during a compaction, in bytes, 24 a key; with more keys it takes several passes (Kafka's log.cleaner.dedupe.buffer.size). */
+  cleanerMapBytesMax: 64 * 1024 * 1024,
+  /** Time that a compaction works before all others have their turn, in milliseconds. */
+  cleanerSliceMs: 3,
+  /** Bytes that compaction reads and writes in a second (Kafka's log.cleaner.io.max.bytes.per.second). */
+  cleanerBytesPerSecondMax: 128 * 1024 * 1024,
   /** Time after which an idle producer is forgotten, in milliseconds (Kafka's producer.id.expiration.ms). */
   producerExpirationMs: 86_400_000,
   /** Pause between attempts to use a partition whose disk failed, in milliseconds. */
@@ -101,6 +109,12 @@ export const limits = {
   gateWaitersMax: 1_024,
   /** Depth of nesting of one JSON value. */
   jsonDepthMax: 500,
+  /** Schema blocks of change events that are remembered for each table, and the largest that is taken, in bytes. */
+  changeSchemasMax: 32,
+  changeSchemaBytesMax: 4 * 1024 * 1024,
+  /** Bytes of one decimal of a change event, and its largest scale either way (PostgreSQL's numeric has 16,383 digits behind the point). */
+  changeDecimalBytesMax: 1_024,
+  changeDecimalScaleMax: 16_383,
   /** Largest body of one HTTP request, in bytes. */
   httpBodyBytesMax: 16 * 1024 * 1024,
   /** Records in one HTTP read; more are had by asking again from `next_offset`. */

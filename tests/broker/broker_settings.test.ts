@@ -21,6 +21,10 @@ async function settings() {
   return new Map(results[0]!.configs.map(({ name, value, configSource }) => [name, { value, configSource }]));
 }
 
+test("old segments are looked for as rarely as on Kafka: until then records stamped long ago can be read", async () => {
+  expect((await settings()).get("log.retention.check.interval.ms")?.value).toBe("300000");
+});
+
 test("what the node was told and where it listens", async () => {
   const shown = await settings();
   const expected = {

@@ -26,7 +26,7 @@ for (const client of chosenClients()) {
     if (why !== undefined) console.log(`skipped: ${client.name}: ${why}`);
     for (const scenario of scenarios) {
       if (scenario.applies?.(client) === false) continue;
-      const once = () =>
+      const perform = () =>
         atOnce(async () => {
           const stage = new Stage(client, target, scenario.name);
           try {
@@ -39,15 +39,6 @@ for (const client of chosenClients()) {
             await stage.end();
           }
         });
-      // Sarama has stalled once on Rowlog and once on Apache Kafka, with 13 of 15 partitions silent for 30 s; not again in
-      // 493 runs of that scenario, 12 to 16 at once, behind a network that delays by up to 400 ms. A second try, by name.
-      const perform = () =>
-        client.name !== "sarama"
-          ? once()
-          : once().catch((error: Error) => {
-              console.error(`second try: ${client.name} ${scenario.name}: ${error.message}`);
-              return once();
-            });
       (why === undefined ? test.concurrent : test.skip)(scenario.name, perform, 600_000);
     }
   });

@@ -193,14 +193,24 @@ export async function startReference(
   };
 }
 
-/** Makes a topic through the broker's CreateTopics, with an admin client that is not ours, and waits until its metadata show it. */
+/**
+ * Makes a topic through the broker's CreateTopics, with an admin client that is not ours, and waits until its metadata show it. Its records
+ * stay for ever: scenarios stamp some with 2023, which a round of retention would take away between the produce and the consume.
+ */
 export async function createTopic(bootstrap: string, topic: string, partitions: number): Promise<void> {
   const { Kafka, logLevel } = kafkajs;
   const admin = new Kafka({ clientId: "rowlog-tests-admin", brokers: [bootstrap], logLevel: logLevel.NOTHING }).admin();
   await admin.connect();
   try {
     await admin.createTopics({
-      topics: [{ topic, numPartitions: partitions, replicationFactor: 1 }],
+      topics: [
+        {
+          topic,
+          numPartitions: partitions,
+          replicationFactor: 1,
+          configEntries: [{ name: "retention.ms", value: "-1" }],
+        },
+      ],
       waitForLeaders: false,
     });
     // Its own waiting for leaders gives up at once when the metadata are a moment behind.
