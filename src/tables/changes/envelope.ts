@@ -1,0 +1,188 @@
+/**
+ * Reads the top level of a record's value in one pass: finds what makes it an envelope, a wrapped payload, a row with metadata, or one of the
+ * records that connectors send beside rows. An `after` is turned into a row on the way, because an envelope's `op` mostly comes last.
+ */
+import { closeBrace, comma, type JsonScanner, nullWord, openBrace, quote } from "../json/scan.ts";
+import type { Conversion } from "./conversion.ts";
+import { FieldNames } from "./field_names.ts";
+import type { Programs, SchemaEntry } from "./programs.ts";
+import type { RowProgram } from "./row_program.ts";
+
+export const absent = 0;
+export const isNull = 1;
+export const isObject = 2;
+export const isOther = 3;
+type Presence = 0 | 1 | 2 | 3;
+
+const fields = [
+  "before",
+  "after",
+  "source",
+  "transaction",
+  "op",
+  "ts_ms",
+  "ts_us",
+  "ts_ns",
+  "payload",
+  "schema",
+  "message",
+  "__deleted",
+  "__op",
+  "status",
+  "id",
+  "event_count",
+  "data_collections",
+  "ddl",
+  "databaseName",
+  "tableChanges",
+] as const;
+export type EnvelopeField = (typeof fields)[number];
+
+export const fieldBit = Object.fromEntries(fields.map((name, i) => [name, 1 << i])) as Record<EnvelopeField, number>;
+const [before, after, , , op, , , , payload, schema, , deleted, flatOp] = fields.map((_, i) => i);
+
+export class EnvelopeScan {
+  private readonly names = new FieldNames(fields);
+  /** The fields seen, by `fieldBit`. */
+  seen = 0;
+  /** Fields that are none of these. */
+  others = 0;
+  /** Text values are spans of the value with their quotes. */
+  op: Span = { start: 0, end: 0 };
+  deleted: Span = { start: 0, end: 0 };
+  flatOp: Span = { start: 0, end: 0 };
+  payload: Span = { start: 0, end: 0 };
+  schema: SchemaEntry | undefined;
+  beforeIs: Presence = absent;
+  before: Span = { start: 0, end: 0 };
+  afterIs: Presence = absent;
+  /** Why `after` is no row of the table. */
+  afterFault = "";
+  after: Span = { start: 0, end: 0 };
+  /** The program that read `after`. */
+  row: RowProgram | undefined;
+  /** The row that `after` holds. */
+  rowBytes: Uint8Array = new Uint8Array(0);
+  rowStart = 0;
+  rowEnd = 0;
+
+  has(field: EnvelopeField): boolean {
+    return (this.seen & fieldBit[field]) !== 0;
+  }
+
+  /** Nothing but a payload, with or without a schema. */
+  get isWrapper(): boolean {
+    return this.others === 0 && (this.seen | fieldBit.schema) === (fieldBit.payload | fieldBit.schema);
+  }
+
+  /** Reads the object at the position. `entry`: the schema that was announced for it. False with a syntax error or `programs.fault`. */
+  read(scanner: JsonScanner, context: Conversion, programs: Programs, entry: SchemaEntry | undefined): boolean {
+    this.seen = this.others = 0;
+    this.schema = undefined;
+    this.beforeIs = this.afterIs = absent;
+    this.afterFault = "";
+    if (!scanner.enter()) return false;
+    scanner.skipSpace();
+    if (scanner.peek() === closeBrace) scanner.position++;
+    else
+      for (let position = 0; ; position++) {
+        if (scanner.peek() !== quote) return scanner.syntax("a field name in quotes");
+        if (!scanner.scanString()) return false;
+        const field = this.names.find(scanner, position);
+        if (!scanner.nameEnd()) return false;
+        if (!this.field(field, scanner, context, programs, entry)) return false;
+        scanner.skipSpace();
+        const next = scanner.peek();
+        if (next !== comma && next !== closeBrace) return scanner.syntax('"," or "}"');
+        scanner.position++;
+        if (next === closeBrace) break;
+        scanner.skipSpace();
+      }
+    scanner.depth--;
+    return true;
+  }
+
+  private field(
+    field: number,
+    scanner: JsonScanner,
+    context: Conversion,
+    programs: Programs,
+    entry: SchemaEntry | undefined,
+  ): boolean {
+    if (field < 0) this.others++;
+    else this.seen |= 1 << field;
+    switch (field) {
+      case after:
+        return this.readAfter(scanner, context, programs, entry);
+      case before:
+        this.beforeIs = presence(scanner);
+        return spanned(scanner, this.before);
+      case op:
+        return spanned(scanner, this.op);
+      case payload:
+        return spanned(scanner, this.payload);
+      case deleted:
+        return spanned(scanner, this.deleted);
+      case flatOp:
+        return spanned(scanner, this.flatOp);
+      case schema:
+        if (scanner.peek() !== openBrace) return scanner.skipValue();
+        this.schema = programs.schemaAt(scanner);
+        return this.schema !== undefined || scanner.syntaxError === "";
+      default:
+        return scanner.skipValue();
+    }
+  }
+
+  private readAfter(
+    scanner: JsonScanner,
+    context: Conversion,
+    programs: Programs,
+    entry: SchemaEntry | undefined,
+  ): boolean {
+    this.afterIs = presence(scanner);
+    this.afterFault = "";
+    const { position, depth } = scanner;
+    if (this.afterIs === isNull) return scanner.scanWord(nullWord);
+    if (this.afterIs !== isObject) return spanned(scanner, this.after);
+    this.after.start = position;
+    try {
+      this.row = programs.after(entry);
+    } catch (error) {
+      this.afterFault = `the record's schema cannot be used: ${(error as Error).message}`;
+      return spanned(scanner, this.after);
+    }
+    context.fault = "";
+    if (this.row.read(scanner, context)) {
+      const { splice } = context;
+      this.rowBytes = splice.bytes;
+      this.rowStart = splice.start;
+      this.rowEnd = splice.end;
+      this.after.end = scanner.position;
+      return true;
+    }
+    if (scanner.syntaxError !== "") return false;
+    this.afterFault = context.fault;
+    // Its reader may have stopped anywhere inside of it.
+    scanner.position = position;
+    scanner.depth = depth;
+    return spanned(scanner, this.after);
+  }
+}
+
+export interface Span {
+  start: number;
+  end: number;
+}
+
+function presence(scanner: JsonScanner): Presence {
+  const byte = scanner.peek();
+  return byte === 0x6e ? isNull : byte === openBrace ? isObject : isOther;
+}
+
+function spanned(scanner: JsonScanner, span: Span): boolean {
+  span.start = scanner.position;
+  const read = scanner.skipValue();
+  span.end = scanner.position;
+  return read;
+}
