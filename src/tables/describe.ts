@@ -107,7 +107,10 @@ function readDescription(
 ): Described {
   for (const [type, , columns] of constraints) refuseConstraint(type as string, columns as string[]);
   const generated = generatedColumns(tokens);
-  const key = keyColumns(constraints);
+  // DuckDB keeps the spelling of each place; the columns' own counts.
+  const key = keyColumns(constraints)?.map(
+    (one) => rows.find(([name]) => (name as string).toLowerCase() === one.toLowerCase())![0] as string,
+  );
   const columns = rows.map(
     ([name, type, byDefault]): ColumnDefinition => ({
       name: name as string,
@@ -165,11 +168,13 @@ function keyColumns(constraints: readonly SqlValue[][]): string[] | undefined {
 }
 
 /**
- * The CREATE TABLE statement for DuckDB's table: the definition's without its CHECKs. Those are checked before a record is acknowledged; checked
- * once more when its row is applied, one that depends on the time (`seen < now()`) could refuse what was promised.
+ * The CREATE TABLE statement for DuckDB's table: the definition's without CHECKs and PRIMARY KEY. CHECKs are checked before a record is
+ * acknowledged; checked once more when its row is applied, one that depends on the time (`seen < now()`) could refuse what was promised.
+ * The key's index would cost several times what the rest of an upsert does (bench/upsert.ts), and keep the room of deleted rows for ever: who
+ * writes to the table sees to it that a key has one row (src/tables/keyed/).
  */
-export async function engineStatement(engine: SqlEngine, { sql, checks }: TableDefinition): Promise<string> {
-  if (checks.length === 0) return sql;
+export async function engineStatement(engine: SqlEngine, { sql, checks, key }: TableDefinition): Promise<string> {
+  if (checks.length === 0 && key === undefined) return sql;
   const tokens = await engine.tokens(sql);
   const open = tokens.findIndex((token) => token.text === "(");
   const end = closing(tokens, open);
@@ -180,13 +185,41 @@ export async function engineStatement(engine: SqlEngine, { sql, checks }: TableD
     const { kind, text } = tokens[i]!;
     if (kind !== "operator") continue;
     if (depth === 0 && (text === "," || i === end)) {
-      // A column of this name is in quotes.
-      if (wordOf(tokens[first]) !== "check") kept.push(sql.slice(tokens[first]!.start, tokens[i]!.start));
+      const clause = withoutConstraint(sql, tokens, first, i, key ?? []);
+      if (clause !== "") kept.push(clause);
       first = i + 1;
     } else if (text === "(" || text === "[" || text === "{") depth++;
     else if (text === ")" || text === "]" || text === "}") depth--;
   }
   return `${sql.slice(0, tokens[open]!.start)}(${kept.join(", ")})`;
+}
+
+/**
+ * One clause of a table's list, tokens [first, end), without what DuckDB's table does without: empty for a constraint. Columns of the key are
+ * NOT NULL, which DuckDB does not write where the key says it.
+ */
+function withoutConstraint(
+  sql: string,
+  tokens: readonly Token[],
+  first: number,
+  end: number,
+  key: readonly string[],
+): string {
+  const text = (from: number, to: number) => sql.slice(tokens[from]!.start, tokens[to]!.start);
+  const words = (at: number, one: string, two: string) => wordOf(tokens[at]) === one && wordOf(tokens[at + 1]) === two;
+  // A column of such a name is in quotes.
+  if (wordOf(tokens[first]) === "check" || words(first, "primary", "key")) return "";
+  let depth = 0;
+  let keyAt = -1;
+  let hasNotNull = false;
+  for (let at = first + 1; at + 1 < end; at++) {
+    if (tokens[at]!.text === "(") depth++;
+    else if (tokens[at]!.text === ")") depth--;
+    else if (depth === 0 && words(at, "primary", "key")) keyAt = at;
+    else if (depth === 0 && words(at, "not", "null")) hasNotNull = true;
+  }
+  const clause = keyAt < 0 ? text(first, end) : text(first, keyAt) + text(keyAt + 2, end);
+  return key.includes(unquoted(tokens[first]!.text)) && !hasNotNull ? `${clause} NOT NULL` : clause;
 }
 
 /** Columns of DuckDB's own CREATE TABLE text that say GENERATED behind their type. */

@@ -17,10 +17,14 @@ describe("tables with a key", () => {
     expect(definition("one").columns.map(({ notNull }) => notNull)).toEqual([false, true]);
     await lake.sql('CREATE TABLE two (a INTEGER, "b c" VARCHAR, d DATE, PRIMARY KEY (d, "b c", a))');
     expect(definition("two").key).toEqual(["d", "b c", "a"]);
-    const indexed = await lake.sql(
-      "SELECT constraint_column_names FROM duckdb_constraints() WHERE table_name = 'two' AND constraint_type = 'PRIMARY KEY'",
-    );
-    expect(indexed).toEqual([[["d", "b c", "a"]]]);
+    // DuckDB's own table has no index, which would make upserts several times as dear.
+    expect(
+      await lake.sql(
+        "SELECT constraint_type, count(*) FROM duckdb_constraints() WHERE table_name IN ('one', 'two') GROUP BY ALL",
+      ),
+    ).toEqual([["NOT NULL", 4]]);
+    await lake.sql("CREATE TABLE spelled (Id INTEGER, PRIMARY KEY (ID))");
+    expect(definition("spelled").key).toEqual(["Id"]);
     await lake.sql("CREATE TABLE none (a INTEGER)");
     expect(definition("none").key).toBeUndefined();
   });
