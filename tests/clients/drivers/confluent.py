@@ -100,7 +100,7 @@ class Member:
         settings.update({
             "group.id": command["group"],
             "partition.assignment.strategy": "cooperative-sticky" if command["assignor"] == "cooperative" else "range",
-            "session.timeout.ms": 6000,
+            "session.timeout.ms": command.get("sessionMs", 6000),
             "heartbeat.interval.ms": 300,
         })
         if command.get("instanceId"):

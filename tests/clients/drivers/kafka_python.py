@@ -93,7 +93,7 @@ class Member(ConsumerRebalanceListener):
         self.topic = command["topic"]
         self.consumer = settled(KafkaConsumer(
             bootstrap_servers=command["bootstrap"], group_id=command["group"], group_instance_id=command.get("instanceId"),
-            enable_auto_commit=False, auto_offset_reset="earliest", fetch_max_wait_ms=100, session_timeout_ms=6000,
+            enable_auto_commit=False, auto_offset_reset="earliest", fetch_max_wait_ms=100, session_timeout_ms=command.get("sessionMs", 6000),
             heartbeat_interval_ms=300, partition_assignment_strategy=[assignor]))
         self.consumer.subscribe([self.topic], listener=self)
         self.leaving = threading.Event()

@@ -98,7 +98,7 @@ async function joinGroup(command: JoinCommand): Promise<void> {
   const consumer = client(command.bootstrap).consumer({
     groupId: command.group,
     partitionAssigners: [PartitionAssigners.roundRobin],
-    sessionTimeout: 6000,
+    sessionTimeout: command.sessionMs ?? 6000,
     rebalanceTimeout: 10_000,
     heartbeatInterval: 300,
     maxWaitTimeInMs: 100,

@@ -136,7 +136,7 @@ const commitIntervalMs = 5000;
 
 async function join(command: JoinCommand): Promise<void> {
   const strategy = command.assignor === "cooperative" ? "cooperative-sticky" : "range";
-  const settings = ["session.timeout.ms=6000", "heartbeat.interval.ms=300"];
+  const settings = [`session.timeout.ms=${command.sessionMs ?? 6000}`, "heartbeat.interval.ms=300"];
   // Otherwise it commits only when it ends in order.
   settings.push("enable.auto.offset.store=true");
   settings.push(`partition.assignment.strategy=${strategy}`);

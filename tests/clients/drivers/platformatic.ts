@@ -48,8 +48,9 @@ async function joinGroup(command: JoinCommand): Promise<void> {
     clientId: "rowlog-tests",
     bootstrapBrokers: [command.bootstrap],
     groupId: command.group,
-    sessionTimeout: 6000,
-    rebalanceTimeout: 10_000,
+    sessionTimeout: command.sessionMs ?? 6000,
+    // It must not be below the session's.
+    rebalanceTimeout: Math.max(10_000, command.sessionMs ?? 0),
     heartbeatInterval: 300,
     ...(command.instanceId === undefined ? {} : { groupInstanceId: command.instanceId }),
   });

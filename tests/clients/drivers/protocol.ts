@@ -35,6 +35,7 @@ export interface JoinCommand {
   topic: string;
   assignor: "range" | "cooperative";
   instanceId?: string;
+  sessionMs?: number;
 }
 
 export interface CommitCommand {

@@ -156,7 +156,7 @@ func (c *franzClient) join(command Command) error {
 	topic := command.Topic
 	options := []kgo.Opt{
 		kgo.SeedBrokers(command.Bootstrap), kgo.ConsumerGroup(command.Group), kgo.ConsumeTopics(topic), kgo.Balancers(balancer),
-		kgo.SessionTimeout(6 * time.Second), kgo.HeartbeatInterval(300 * time.Millisecond), kgo.RebalanceTimeout(10 * time.Second),
+		kgo.SessionTimeout(command.session()), kgo.HeartbeatInterval(300 * time.Millisecond), kgo.RebalanceTimeout(10 * time.Second),
 		kgo.DisableAutoCommit(), kgo.FetchMaxWait(100 * time.Millisecond),
 		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
 		kgo.OnPartitionsAssigned(func(_ context.Context, _ *kgo.Client, added map[string][]int32) { reported.change(added[topic], nil) }),

@@ -53,7 +53,16 @@ type Command struct {
 	Group      string          `json:"group"`
 	Assignor   string          `json:"assignor"`
 	InstanceID string          `json:"instanceId"`
+	SessionMs  int             `json:"sessionMs"`
 	Offsets    map[int32]int64 `json:"offsets"`
+}
+
+// session is how long the group keeps a silent member.
+func (c Command) session() time.Duration {
+	if c.SessionMs == 0 {
+		return 6 * time.Second
+	}
+	return time.Duration(c.SessionMs) * time.Millisecond
 }
 
 // Client is what the two clients have in common here.

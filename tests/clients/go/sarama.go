@@ -185,7 +185,7 @@ func (m *saramaMember) ConsumeClaim(_ sarama.ConsumerGroupSession, claim sarama.
 
 func (c *saramaClient) join(command Command) error {
 	config := saramaConfig()
-	config.Consumer.Group.Session.Timeout = 6 * time.Second
+	config.Consumer.Group.Session.Timeout = command.session()
 	config.Consumer.Group.Heartbeat.Interval = 300 * time.Millisecond
 	config.Consumer.Group.Rebalance.Timeout = 10 * time.Second
 	config.Consumer.Group.Rebalance.Retry.Backoff = 200 * time.Millisecond

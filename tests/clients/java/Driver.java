@@ -191,7 +191,7 @@ public final class Driver {
             topic = command.get("topic").asText();
             Map<String, Object> settings = consumerSettings(command);
             settings.put("group.id", command.get("group").asText());
-            settings.put("session.timeout.ms", 6000);
+            settings.put("session.timeout.ms", command.path("sessionMs").asInt(6000));
             settings.put("heartbeat.interval.ms", 300);
             boolean cooperative = command.get("assignor").asText().equals("cooperative");
             Class<?> assignor = cooperative ? CooperativeStickyAssignor.class : RangeAssignor.class;

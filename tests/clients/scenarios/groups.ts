@@ -71,7 +71,9 @@ interface Pair {
 async function pair(stage: Stage, assignor: "range" | "cooperative", instances: boolean): Promise<Pair> {
   const topic = await stage.topic("t", partitions.length);
   const producer = stage.driver();
-  const settings = { bootstrap: stage.bootstrap, group: stage.unique("g"), topic, assignor };
+  // A static member must be back within its session, however long its program takes to start on a busy machine.
+  const session = instances ? { sessionMs: 30_000 } : {};
+  const settings = { bootstrap: stage.bootstrap, group: stage.unique("g"), topic, assignor, ...session };
   await fill(stage, producer, topic, partitions, 0, 5);
   const a = stage.driver();
   await a.must("join", { ...settings, consumer: "a", ...(instances ? { instanceId: "instance-a" } : {}) });
