@@ -13,10 +13,10 @@ import {
   newTopicProduceData,
 } from "../protocol/generated/produce_request.ts";
 import type { PartitionProduceResponse } from "../protocol/generated/produce_response.ts";
+import { partitionOfKey } from "../protocol/partitioner.ts";
 import { encodeBatch, type RecordToEncode } from "../protocol/records/encode.ts";
 import { check, isRetriable, type KafkaClient } from "./client.ts";
 import { ConnectionError } from "./connection.ts";
-import { partitionOfKey } from "./partitioner.ts";
 
 export interface RecordToSend {
   /** Absent: by key, or spread when there is none. */

@@ -25,6 +25,16 @@ export function withExactTypes(core: EngineCore, fields: readonly ArrowField[], 
   return fields.map((field, index) => filled(field, parseType(String(rows[index]?.[1]))));
 }
 
+/** The fields with the types given for the first of them. Throws SqlError 0A000 where one of the others cannot be told. */
+export function withGivenTypes(fields: readonly ArrowField[], types: readonly string[]): readonly ArrowField[] {
+  return fields.map((field, index) => {
+    const type = types[index];
+    if (type !== undefined) return filled(field, parseType(type));
+    if (!isUnclear(field)) return field;
+    throw new SqlError("0A000", `the values of an ENUM or MAP cannot be told here: cast ${field.name} to VARCHAR`);
+  });
+}
+
 /** A statement whose columns any reader of Arrow understands; the same statement when they are so. */
 export function withPlainTypes(core: EngineCore, fields: readonly ArrowField[], sql: string): string {
   if (!fields.some(isUnclear)) return sql;

@@ -10,12 +10,14 @@ import type { Logger } from "../base/log.ts";
 import { SqlError } from "../base/sql_error.ts";
 import { duckdbWasmPath } from "../platform/duckdb_assets.ts";
 import { spawnWorker, type WorkerEvents, type WorkerHandle } from "../platform/worker.ts";
+import { EngineSession } from "./engine_session.ts";
 import type {
   ApplyRequest,
   Cursor,
   EngineReply,
   EngineRequest,
   EngineStatus,
+  ProducedRecord,
   ResultForm,
   SqlParameters,
 } from "./messages.ts";
@@ -45,6 +47,21 @@ export interface QueryOptions {
   /** False: a statement that writes answers before its changes are synced. */
   durable?: boolean;
 }
+
+/** What a statement's answer looks like, and where it runs. */
+export interface StreamOptions extends QueryOptions {
+  form?: ResultForm;
+  /** See the request `query`. */
+  session?: number;
+  types?: readonly string[];
+  produces?: boolean;
+}
+
+/** Requests about sessions; EngineSession sends them. */
+export type SessionRequest = Extract<
+  EngineRequest,
+  { session: number; kind: `${string}ession` | "begin" | "commit" | "rollback" }
+>;
 
 /** Chunks (of 64 KiB of text, or a batch of 2,048 rows) on their way to a reader. */
 const windowChunks = 8;
@@ -124,8 +141,8 @@ export class SqlEngine {
   }
 
   /** Runs one statement; resolves when its columns are known. Throws SqlError, here or while the rows are read. */
-  async stream(sql: string, options: QueryOptions & { form?: ResultForm } = {}): Promise<ResultStream> {
-    const { params, signal, form = "json", durable = true } = options;
+  async stream(sql: string, options: StreamOptions = {}): Promise<ResultStream> {
+    const { params, signal, form = "json", durable = true, session, types, produces } = options;
     const timeoutMs = options.timeoutMs ?? this.options.timeoutMs ?? 300_000;
     if (signal?.aborted) throw new SqlError("57014", "the statement was cancelled before it started");
     await this.started();
@@ -141,11 +158,25 @@ export class SqlEngine {
         if (error) reject(error);
         else resolve();
       };
-      this.calls.set(id, { result, settle: (columns) => (columns === true ? resolve() : over()), fail: over });
+      const settle = (value: unknown) => {
+        if (value === true) return resolve();
+        result.produced = (value as ProducedRecord[] | undefined) ?? [];
+        over();
+      };
+      this.calls.set(id, { result, settle, fail: over });
       this.watch(id, timeoutMs + stopGraceMs);
-      this.post({ kind: "query", id, sql, params, form, timeoutMs, window: windowChunks, durable });
+      const window = windowChunks;
+      this.post({ kind: "query", id, sql, params, form, timeoutMs, window, durable, session, types, produces });
     });
     return result;
+  }
+
+  /** A connection that stays, for transactions. */
+  async openSession(): Promise<EngineSession> {
+    await this.started();
+    const session = this.nextId++;
+    await this.send<void>({ kind: "openSession", session });
+    return new EngineSession(this, session, (request) => this.request(request));
   }
 
   /** The text's statements, told apart by DuckDB's tokenizer. */

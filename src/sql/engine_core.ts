@@ -11,10 +11,22 @@ import { readSchema } from "./arrow/schema.ts";
 import { DatabaseFiles } from "./database_files.ts";
 import { type DuckDbCalls, loadDuckDb } from "./duckdb_library.ts";
 import { jsonFunctions, jsonMacros } from "./json/functions.ts";
-import type { EngineSettings, EngineStatus } from "./messages.ts";
+import type { EngineSettings, EngineStatus, ProducedRecord } from "./messages.ts";
+import { headerMacros, produceFunction, produceMacros } from "./produce_function.ts";
 import { ScalarBridge } from "./scalar_bridge.ts";
 import { quoteText } from "./types.ts";
 import { type SqlValue, valueReader } from "./values.ts";
+
+/** What SQL writes leave for the logs (src/tables/writes/outbox.ts), and which tables are more than the fold of their logs. */
+const outboxTables = [
+  `CREATE TABLE IF NOT EXISTS _rowlog.outbox (
+    seq BIGINT NOT NULL, topic_id VARCHAR NOT NULL, partition INTEGER NOT NULL, from_offset BIGINT NOT NULL, batch BLOB NOT NULL)`,
+  "CREATE TABLE IF NOT EXISTS _rowlog.outbox_producers (generation BIGINT NOT NULL, applied BIGINT NOT NULL, unapplied BIGINT NOT NULL)",
+  `CREATE TABLE IF NOT EXISTS _rowlog.outbox_sequences (
+    topic_id VARCHAR NOT NULL, partition INTEGER NOT NULL, producer BIGINT NOT NULL, next INTEGER NOT NULL,
+    PRIMARY KEY (topic_id, partition, producer))`,
+  "CREATE TABLE IF NOT EXISTS _rowlog.unfolded (topic_id VARCHAR NOT NULL PRIMARY KEY)",
+];
 
 /** Milliseconds that DuckDB works on a statement before it lets the thread look at its messages. */
 const pollMs = 10;
@@ -26,6 +38,8 @@ export class EngineCore {
   readonly own: number;
   /** For what the applier writes. */
   writer: number;
+  /** Where produce() puts its records: set while a statement runs that may call it. */
+  produced: ProducedRecord[] | undefined;
   /** What an operator should know about the start. */
   readonly notices: string[] = [];
   /** `headersWritten` of the files as the last checkpoint left it. */
@@ -79,7 +93,7 @@ export class EngineCore {
       this.run(statement);
     // Before the database opens, since its log may hold tables whose checks call them; and with autoloading off, since making
     // one looks for a function of that name in the extensions that DuckDB knows.
-    for (const scalar of jsonFunctions) bridge.register(this.calls, this.own, scalar);
+    for (const scalar of [...jsonFunctions, produceFunction(() => this)]) bridge.register(this.calls, this.own, scalar);
     const notice = this.files.recover();
     if (notice !== undefined) this.notices.push(notice);
     for (const statement of [
@@ -94,8 +108,11 @@ export class EngineCore {
       "CREATE SCHEMA IF NOT EXISTS _rowlog",
       `CREATE TABLE IF NOT EXISTS _rowlog.cursors (
         topic_id VARCHAR NOT NULL, partition INTEGER NOT NULL, next_offset BIGINT NOT NULL, PRIMARY KEY (topic_id, partition))`,
+      ...outboxTables,
       "CREATE TYPE IF NOT EXISTS json AS VARCHAR",
       ...jsonMacros,
+      ...headerMacros,
+      ...produceMacros,
       "SET enable_external_access = false",
       "SET lock_configuration = true",
     ])

@@ -12,6 +12,7 @@ import type { EngineReply, EngineRequest, EngineSettings } from "./messages.ts";
 import { withoutParameters } from "./parameters.ts";
 import { probe } from "./probe.ts";
 import { type QueryRequest, QueryRun, timeIsUp } from "./query_run.ts";
+import { Sessions } from "./sessions.ts";
 import { breaksEngine, sqlErrorOf } from "./sqlstate.ts";
 import { statementsOf } from "./statements.ts";
 import { tokensOf } from "./tokens.ts";
@@ -25,6 +26,7 @@ export class EngineThread {
   private readonly startCore: StartCore;
   private readonly post: PostReply;
   private core: EngineCore | undefined;
+  private sessions!: Sessions;
   private readonly runs = new Map<number, QueryRun>();
   /** Statements that have not started. */
   private readonly waiting: { request: QueryRequest; deadline: number }[] = [];
@@ -50,6 +52,7 @@ export class EngineThread {
 
   private async start(request: Extract<EngineRequest, { kind: "start" }>): Promise<void> {
     this.core = await this.startCore(request.settings, new Int32Array(request.fence));
+    this.sessions = new Sessions(this.core);
     for (const message of this.core.notices) this.post({ kind: "notice", message });
     this.post({ kind: "done", id: request.id });
   }
@@ -74,7 +77,8 @@ export class EngineThread {
         break;
       default:
         this.post({ kind: "done", id: request.id, value: this.answer(core, request) });
-        if (request.kind === "apply") this.turn();
+        // There may be statements that waited for the end of a transaction, or for a log that is short again.
+        if (request.kind === "apply" || "session" in request) this.turn();
     }
   }
 
@@ -100,6 +104,21 @@ export class EngineThread {
       case "apply":
         applyInserts(core, request.request);
         return undefined;
+      case "openSession":
+        this.sessions.open(request.session);
+        return undefined;
+      case "begin":
+        this.sessions.begin(request.session);
+        return undefined;
+      case "commit":
+        this.sessions.commit(request.session, request.request);
+        return undefined;
+      case "rollback":
+        this.sessions.rollback(request.session);
+        return undefined;
+      case "closeSession":
+        this.sessions.close(request.session);
+        return undefined;
       case "probe":
         return probe(core, request.setup, request.queries);
       case "cursors":
@@ -111,6 +130,7 @@ export class EngineThread {
         return core.status();
       case "close":
         for (const run of this.runs.values()) run.end();
+        this.sessions.closeAll();
         core.close();
         return undefined;
       default:
@@ -137,9 +157,13 @@ export class EngineThread {
     });
   }
 
-  /** A log that has grown too long can be folded only when nothing runs: so nothing new starts. */
+  /**
+   * A log that has grown too long can be folded only when nothing runs: so nothing new starts. But an open transaction, which keeps it from
+   * being folded, must come to its end.
+   */
   private mayStart(): boolean {
-    return this.runs.size < limits.sqlStatementsMax && this.core!.files.logBytes() <= limits.sqlLogBytesMax;
+    if (this.runs.size >= limits.sqlStatementsMax) return false;
+    return this.core!.files.logBytes() <= limits.sqlLogBytesMax || this.sessions.transactions > 0;
   }
 
   private startWaiting(): void {
@@ -152,7 +176,7 @@ export class EngineThread {
     while (this.waiting.length > 0 && (this.runs.size === 0 || this.mayStart())) {
       const { request, deadline } = this.waiting.shift()!;
       try {
-        this.runs.set(request.id, new QueryRun(this.core!, request, deadline, this.post));
+        this.runs.set(request.id, new QueryRun(this.core!, this.sessions, request, deadline, this.post));
       } catch (error) {
         this.fail(request.id, error, request.sql);
       }
@@ -161,6 +185,7 @@ export class EngineThread {
 
   /** Called while nothing runs. */
   private foldLog(): void {
+    if (this.sessions.transactions > 0) return;
     if (this.checkpointsAsked.length === 0 && this.core!.files.logBytes() <= limits.sqlLogBytesIdleMax) return;
     const asked = this.checkpointsAsked.splice(0);
     try {

@@ -22,8 +22,30 @@ export type SqlParameter = null | boolean | number | bigint | string | Uint8Arra
 /** By position (`?`, `$1`) or by name (`$name`). */
 export type SqlParameters = readonly SqlParameter[] | Readonly<Record<string, SqlParameter>>;
 
-/** `json`: rows as texts of JSON arrays; `arrow`: the messages of an Arrow IPC stream. */
-export type ResultForm = "json" | "arrow";
+/**
+ * `json`: rows as texts of JSON arrays; `cells`: rows as JSON texts of their values with `cellSeparator` between them; `arrow`: the messages
+ * of an Arrow IPC stream.
+ */
+export type ResultForm = "json" | "cells" | "arrow";
+
+/** Cannot be in a JSON text. */
+export const cellSeparator = "\u001f";
+
+/** A record that a statement made with produce(), in the order of the calls. */
+export interface ProducedRecord {
+  topic: string;
+  /** Undefined: the key decides. */
+  partition: number | undefined;
+  key: Uint8Array | null;
+  value: Uint8Array | null;
+  headers: { key: Uint8Array; value: Uint8Array | null }[];
+}
+
+/** What goes into DuckDB together with what a session's transaction changed. */
+export interface CommitRequest {
+  inserts: readonly ArrowInsert[];
+  statements: readonly string[];
+}
 
 export interface ArrowInsert {
   /** Name of the table, unquoted. */
@@ -63,9 +85,20 @@ export type EngineRequest =
       timeoutMs: number;
       /** Chunks that may be under way before the reader asks for more. */
       window: number;
-      /** Wait for the sync of what the statement changed. */
+      /** Wait for the sync of what the statement changed. Without meaning in a session: its commit is synced. */
       durable: boolean;
+      /** Runs on this session's connection. */
+      session?: number;
+      /** Exact types of the first columns, where the caller knows them better than the result's schema tells; JSON is written as it is. */
+      types?: readonly string[];
+      /** The statement may call produce(); the answer has what it produced. */
+      produces?: boolean;
     }
+  | { kind: "openSession"; id: number; session: number }
+  | { kind: "begin"; id: number; session: number }
+  | { kind: "commit"; id: number; session: number; request: CommitRequest }
+  | { kind: "rollback"; id: number; session: number }
+  | { kind: "closeSession"; id: number; session: number }
   | { kind: "more"; id: number }
   | { kind: "cancel"; id: number; reason: string }
   | { kind: "statements"; id: number; sql: string }
@@ -98,7 +131,11 @@ export type EngineReply =
   /** `text`: rows, each a JSON array, separated by line feeds. */
   | { kind: "rows"; id: number; rows: number; text: string }
   | { kind: "batch"; id: number; bytes: Uint8Array }
-  | { kind: "done"; id: number; value?: Statement[] | Token[] | SqlValue[][][] | string[] | Cursor[] | EngineStatus }
+  | {
+      kind: "done";
+      id: number;
+      value?: Statement[] | Token[] | SqlValue[][][] | string[] | Cursor[] | EngineStatus | ProducedRecord[];
+    }
   | { kind: "failed"; id: number; sqlstate: string; message: string; position?: number }
   /** Something to be logged. */
   | { kind: "notice"; message: string }

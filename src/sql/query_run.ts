@@ -6,12 +6,13 @@ import { SqlError } from "../base/sql_error.ts";
 import { readBatch } from "./arrow/batch.ts";
 import { type ArrowField, readSchema } from "./arrow/schema.ts";
 import { clearBehindBooleans, declareBooleans } from "./arrow/standard.ts";
-import { withExactTypes, withPlainTypes } from "./described_types.ts";
+import { withExactTypes, withGivenTypes, withPlainTypes } from "./described_types.ts";
 import { EngineFailure } from "./duckdb_library.ts";
 import type { EngineCore } from "./engine_core.ts";
-import type { EngineReply, EngineRequest } from "./messages.ts";
+import type { EngineReply, EngineRequest, ProducedRecord } from "./messages.ts";
 import { type BoundSql, bindParameters } from "./parameters.ts";
-import { rowsOf } from "./row_json.ts";
+import { cellsOf, rowsOf } from "./row_json.ts";
+import type { Sessions } from "./sessions.ts";
 import { sqlErrorOf } from "./sqlstate.ts";
 import { refuseDangerous } from "./statement_guard.ts";
 import { type StatementKind, statementsOf } from "./statements.ts";
@@ -26,6 +27,9 @@ const chunkCharsMin = 64 * 1024;
 export class QueryRun {
   readonly id: number;
   private readonly core: EngineCore;
+  private readonly sessions: Sessions;
+  /** What the statement made with produce(). */
+  private readonly produced: ProducedRecord[] | undefined;
   private readonly request: QueryRequest;
   private readonly post: (reply: EngineReply, transfer?: ArrayBuffer[]) => void;
   private readonly deadline: number;
@@ -43,8 +47,10 @@ export class QueryRun {
   private cancelled: string | undefined;
 
   /** `deadline`: when its time is up, on the clock of `performance`. Throws SqlError for text that is not one statement that may run. */
-  constructor(core: EngineCore, request: QueryRequest, deadline: number, post: QueryRun["post"]) {
+  constructor(core: EngineCore, sessions: Sessions, request: QueryRequest, deadline: number, post: QueryRun["post"]) {
     this.core = core;
+    this.sessions = sessions;
+    this.produced = request.produces ? [] : undefined;
     this.request = request;
     this.post = post;
     this.id = request.id;
@@ -59,7 +65,7 @@ export class QueryRun {
     this.kind = statements[0]!.kind;
     refuseDangerous(statements[0]!, tokens);
     this.bound = params ? bindParameters(sql, tokens, params) : { sql, originalOffset: (offset) => offset };
-    this.connection = core.connect();
+    this.connection = request.session === undefined ? core.connect() : sessions.connection(request.session);
   }
 
   more(): void {
@@ -88,7 +94,12 @@ export class QueryRun {
     try {
       if (this.cancelled !== undefined) throw new SqlError("57014", `the statement was cancelled: ${this.cancelled}`);
       if (this.timeLeftMs <= 0) throw timeIsUp(this.request);
-      this.advance();
+      this.core.produced = this.produced;
+      try {
+        this.advance();
+      } finally {
+        this.core.produced = undefined;
+      }
     } catch (error) {
       this.end();
       throw this.describe(error);
@@ -98,7 +109,8 @@ export class QueryRun {
   /** Frees what the run holds. Safe to call twice. */
   end(): void {
     if (this.state === "over") return;
-    this.core.disconnect(this.connection, this.state === "new");
+    if (this.request.session !== undefined) this.sessions.abort(this.request.session);
+    else this.core.disconnect(this.connection, this.state === "new");
     this.state = "over";
   }
 
@@ -130,10 +142,16 @@ export class QueryRun {
       }
     }
     this.state = "fetching";
-    this.fields = this.request.form === "arrow" ? fields : withExactTypes(this.core, fields, this.bound.sql);
+    this.fields = this.request.form === "arrow" ? fields : this.exactTypes(fields);
     const columns = this.fields.map(({ name, type }) => ({ name, type: typeName(type) }));
     if (this.request.form === "arrow") declareBooleans(schema);
     this.post({ kind: "columns", id: this.id, columns, schema: this.request.form === "arrow" ? schema : undefined });
+  }
+
+  private exactTypes(fields: readonly ArrowField[]): readonly ArrowField[] {
+    const { types } = this.request;
+    if (types === undefined) return withExactTypes(this.core, fields, this.bound.sql);
+    return withGivenTypes(fields, types);
   }
 
   private take(message: Uint8Array): void {
@@ -143,7 +161,8 @@ export class QueryRun {
       this.post({ kind: "batch", id: this.id, bytes: message }, [message.buffer as ArrayBuffer]);
       return;
     }
-    const rows = rowsOf(readBatch(message, this.fields));
+    const batch = readBatch(message, this.fields);
+    const rows = this.request.form === "cells" ? cellsOf(batch) : rowsOf(batch);
     if (rows.length === 0) return;
     const text = rows.join("\n");
     this.rows += rows.length;
@@ -163,9 +182,11 @@ export class QueryRun {
   private finish(): void {
     this.flush();
     this.state = "over";
-    this.core.disconnect(this.connection, true);
-    if (this.request.durable && !reads.has(this.kind)) this.core.files.syncLog();
-    this.post({ kind: "done", id: this.id });
+    if (this.request.session === undefined) {
+      this.core.disconnect(this.connection, true);
+      if (this.request.durable && !reads.has(this.kind)) this.core.files.syncLog();
+    }
+    this.post({ kind: "done", id: this.id, value: this.produced });
   }
 
   /** Errors of DuckDB with their SQLSTATE, and positions in the text before binding. Others pass as they are. */

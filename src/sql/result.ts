@@ -1,6 +1,6 @@
 /** The main thread's end of a statement's result: read once, chunk by chunk, as fast as the reader wants. */
 import { SqlError } from "../base/sql_error.ts";
-import type { ResultColumn } from "./messages.ts";
+import type { ProducedRecord, ResultColumn } from "./messages.ts";
 
 export interface ResultStream {
   readonly columns: readonly ResultColumn[];
@@ -17,6 +17,8 @@ type Chunk = string | Uint8Array;
 /** Chunks wait here until the reader comes; their number is bounded by the window that the engine was given. */
 export class ResultQueue implements ResultStream {
   columns: readonly ResultColumn[] = [];
+  /** What the statement made with produce(); known when the last row has been read. */
+  produced: readonly ProducedRecord[] = [];
   private readonly chunks: Chunk[] = [];
   private schema: Uint8Array | undefined;
   private ended = false;

@@ -4,6 +4,7 @@
  * times with `Z` for TIMESTAMPTZ alone, base64 for BLOB, an array for LIST, an object for STRUCT and MAP, `{"member": value}` for UNION.
  */
 import type { Batch, Vector } from "./arrow/batch.ts";
+import { cellSeparator } from "./messages.ts";
 import { blobReader, bounds, presentReader, textReader, unionPlace } from "./values.ts";
 
 /** The JSON text of a row's value. */
@@ -17,6 +18,18 @@ export function rowsOf(batch: Batch): string[] {
     let text = "[";
     for (let i = 0; i < cells.length; i++) text += i === 0 ? cells[i]!(row) : `,${cells[i]!(row)}`;
     rows.push(`${text}]`);
+  }
+  return rows;
+}
+
+/** Each row as the JSON texts of its values, with `cellSeparator` between them. */
+export function cellsOf(batch: Batch): string[] {
+  const cells = batch.columns.map(jsonCell);
+  const rows: string[] = [];
+  for (let row = 0; row < batch.rows; row++) {
+    let text = "";
+    for (let i = 0; i < cells.length; i++) text += i === 0 ? cells[i]!(row) : cellSeparator + cells[i]!(row);
+    rows.push(text);
   }
   return rows;
 }
@@ -52,10 +65,14 @@ function presentCell(vector: Vector): JsonCell {
       return (row) => floatText(data.getFloat32(row * 4, true));
     case "double":
       return (row) => doubleText(data.getFloat64(row * 8, true));
-    case "varchar":
-    case "json": {
+    case "varchar": {
       const read = textReader(vector);
       return (row) => JSON.stringify(read(row));
+    }
+    case "json": {
+      const read = textReader(vector);
+      // On one line: within the strings of a JSON text there are no control characters.
+      return (row) => oneLine(read(row));
     }
     case "enum": {
       const read = presentReader(vector) as (row: number) => string;
@@ -80,6 +97,12 @@ function presentCell(vector: Vector): JsonCell {
       return (row) => `"${read(row)}"`;
     }
   }
+}
+
+function oneLine(text: string): string {
+  for (let i = 0; i < text.length; i++)
+    if (text.charCodeAt(i) < 0x20) return text.replaceAll(/\p{Cc}/gu, (sign) => (sign < " " ? " " : sign));
+  return text;
 }
 
 function listCell(vector: Vector): JsonCell {

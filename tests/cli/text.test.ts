@@ -22,7 +22,7 @@ import { isBlank, splitStatements } from "../../src/cli/sql_text.ts";
 import { displayWidth } from "../../src/cli/table_layout.ts";
 import { defaultTextOptions, type OutputMode, RowPrinter } from "../../src/cli/table_text.ts";
 import { rangeAssignment } from "../../src/client/group_member.ts";
-import { murmur2, partitionOfKey } from "../../src/client/partitioner.ts";
+import { murmur2, partitionOfKey } from "../../src/protocol/partitioner.ts";
 
 describe("offsets", () => {
   const now = Date.UTC(2026, 0, 31, 12);
