@@ -6,6 +6,7 @@
 import { limits } from "../base/limits.ts";
 import { type DiskFile, replaceFile } from "../platform/disk.ts";
 import type { PartitionCheckpoint } from "./checkpoint.ts";
+import { recoverSwaps, removeStage, swapSuffix } from "./compaction/swap.ts";
 import type { LogContext } from "./context.ts";
 import type { LogState } from "./log_state.ts";
 import { listSegments, partitionMetadata, readTopicId } from "./partition_files.ts";
@@ -28,6 +29,7 @@ export function loadPartition(context: LogContext, state: LogState, hints: LoadH
   const vouched = hints.checkpoint;
   const startOffset = Math.max(hints.startOffset, vouched?.logStartOffset ?? 0);
   state.exists = disk.stat(state.directory)?.isDirectory ?? false;
+  if (state.exists) recoverSwaps(context, state, disk.list(state.directory));
   const names = state.exists ? disk.list(state.directory) : [];
   for (const name of names) if (name.endsWith(".tmp")) disk.remove(`${state.directory}/${name}`);
   const bases = dropDeadSegments(context, state, listSegments(names), startOffset);
@@ -113,6 +115,7 @@ export function removeSegmentFiles(context: LogContext, directory: string, baseO
     context.files.drop(path);
     if (context.disk.stat(path)) context.disk.remove(path);
   }
+  removeStage(context.files, directory, baseOffset, swapSuffix);
 }
 
 /**

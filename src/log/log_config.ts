@@ -15,10 +15,20 @@ export interface LogConfig {
   segmentBytes: number;
   /** segment.ms: time between the first timestamp of a segment and the batch that starts the next one. */
   segmentMs: number;
+  /** segment.jitter.ms: segments end earlier than segment.ms by a random time below this. */
+  segmentJitterMs: number;
   /** segment.index.bytes: a full index ends its segment. */
   segmentIndexBytes: number;
   /** index.interval.bytes: log bytes between two index entries. */
   indexIntervalBytes: number;
+  /** min.cleanable.dirty.ratio. */
+  minCleanableDirtyRatio: number;
+  /** min.compaction.lag.ms. */
+  minCompactionLagMs: number;
+  /** max.compaction.lag.ms. */
+  maxCompactionLagMs: number;
+  /** delete.retention.ms: how long a compaction leaves the record that deletes a key. */
+  deleteRetentionMs: number;
   /** message.timestamp.type. */
   timestampType: TimestampType;
   // The log hands the rest through to those who check batches before they are appended.
@@ -39,8 +49,13 @@ export const defaultLogConfig: LogConfig = {
   retentionBytes: -1,
   segmentBytes: 1_073_741_824,
   segmentMs: 604_800_000,
+  segmentJitterMs: 0,
   segmentIndexBytes: 10_485_760,
   indexIntervalBytes: 4_096,
+  minCleanableDirtyRatio: 0.5,
+  minCompactionLagMs: 0,
+  maxCompactionLagMs: Number.MAX_SAFE_INTEGER,
+  deleteRetentionMs: 86_400_000,
   timestampType: "CreateTime",
   maxMessageBytes: 1_048_588,
   timestampBeforeMaxMs: Number.MAX_SAFE_INTEGER,

@@ -25,6 +25,8 @@ export class LogState {
   syncLost = false;
   config: LogConfig;
   topicId: string | undefined;
+  /** Times that compaction put other segments in the place of old ones. */
+  cleanings = 0;
   logStartOffset = 0;
   logEndOffset = 0;
   highWatermark = 0;

@@ -16,15 +16,16 @@ import {
   writeCleanStop,
   writeRunningCheckpoint,
 } from "./checkpoint.ts";
+import { Compactor, type CompactorOptions } from "./compaction/compactor.ts";
 import type { Durability, LogContext } from "./context.ts";
 import { FileCache } from "./file_cache.ts";
 import { GroupCommit, type Schedule } from "./group_commit.ts";
 import { defaultLogConfig, type LogConfig } from "./log_config.ts";
+import { OffsetCheckpoint, offsetCheckpointNames } from "./offset_checkpoint.ts";
 import { deletedEnding, parseFolderName, readTopicId } from "./partition_files.ts";
 import { type ClaimedFolder, PartitionLog } from "./partition_log.ts";
 import { RecentBudget } from "./recent_batches.ts";
 import { SpaceGuard } from "./space_guard.ts";
-import { StartOffsets } from "./start_offsets.ts";
 
 export type { Durability } from "./context.ts";
 export type { AppendResult, ReadOptions } from "./partition_log.ts";
@@ -36,6 +37,7 @@ export interface LogStoreOptions {
   logger: Logger;
   /** Runs a function at the end of this pass of the event loop; setImmediate unless a test says otherwise. */
   schedule?: Schedule;
+  compaction?: CompactorOptions;
 }
 
 export interface CreateOptions {
@@ -52,14 +54,30 @@ export class LogStore {
   /** What the last checkpoint said of partitions that nobody has asked for yet. */
   private readonly checkpoints: Checkpoints;
   private readonly ballast: Ballast;
+  readonly compactor: Compactor;
   private written: Checkpoints | undefined;
   private deletions = 0;
   private closing: Promise<void> | undefined;
   private timers: Timer[] = [];
   private working: Promise<unknown> = Promise.resolve();
 
-  private constructor(context: LogContext, checkpoints: Checkpoints, ballast: Ballast) {
+  private constructor(
+    context: LogContext,
+    checkpoints: Checkpoints,
+    ballast: Ballast,
+    compaction: CompactorOptions | undefined,
+  ) {
     this.context = context;
+    this.compactor = new Compactor(
+      {
+        context,
+        partitions: () => this.partitions(),
+        checkpoint: () => this.checkpoint(),
+        vouchedBase: ({ topic, partition }) => this.written?.get(`${topic}-${partition}`)?.segmentBase,
+        isClosing: () => this.closing !== undefined,
+      },
+      compaction,
+    );
     this.ballast = ballast;
     this.checkpoints = checkpoints;
   }
@@ -86,11 +104,12 @@ export class LogStore {
       budget: new RecentBudget(limits.recentBatchesBytesMax),
       space: new SpaceGuard(disk, directory, clock, logger),
       commit: new GroupCommit(later, () => disk.syncDirectoryLater(directory)),
-      starts: StartOffsets.open(disk, directory, ballast),
+      starts: OffsetCheckpoint.open(disk, directory, offsetCheckpointNames.starts, ballast),
+      cleaned: OffsetCheckpoint.open(disk, directory, offsetCheckpointNames.cleaned, ballast),
       checkpointSoon: () => void store.checkpoint(),
     };
     ballast.ensure();
-    const store = new LogStore(context, checkpoints, ballast);
+    const store = new LogStore(context, checkpoints, ballast, options.compaction);
     for (const name of disk.list(directory)) {
       if (name.endsWith(deletedEnding)) disk.removeTree(`${directory}/${name}`);
       const folder = parseFolderName(name);
@@ -100,6 +119,7 @@ export class LogStore {
     }
     store.every(limits.logCheckpointMs, () => store.checkpoint());
     store.every(limits.logRetentionCheckMs, () => store.clean());
+    store.every(limits.cleanerBackoffMs, () => store.compact());
     return store;
   }
 
@@ -138,6 +158,7 @@ export class LogStore {
     if (!partitions?.delete(partition)) {
       // Without a folder there is no log: what is still said about one is of a topic that was deleted.
       context.starts.forget(topic, partition);
+      context.cleaned.forget(topic, partition);
       return { checkpoint: undefined, verify: () => undefined };
     }
     if (partitions.size === 0) this.found.delete(topic);
@@ -152,7 +173,7 @@ export class LogStore {
     topicId: string,
     checkpoint: PartitionCheckpoint | undefined,
   ): PartitionCheckpoint | undefined {
-    const { disk, directory, starts, logger } = this.context;
+    const { disk, directory, starts, cleaned, logger } = this.context;
     const path = `${directory}/${topic}-${partition}`;
     const foundId = readTopicId(disk, path);
     if (foundId && foundId !== topicId) {
@@ -161,6 +182,7 @@ export class LogStore {
     } else if (!checkpoint?.topicId) return checkpoint;
     // What the checkpoint says is of the older topic.
     starts.forget(topic, partition);
+    cleaned.forget(topic, partition);
     return undefined;
   }
 
@@ -191,6 +213,7 @@ export class LogStore {
     for (const partition of partitions) {
       this.checkpoints.delete(`${topic}-${partition}`);
       this.context.starts.forget(topic, partition);
+      this.context.cleaned.forget(topic, partition);
       this.removeFolder(`${this.context.directory}/${topic}-${partition}`);
     }
   }
@@ -221,6 +244,11 @@ export class LogStore {
       }
       return removed;
     });
+  }
+
+  /** Compacts the logs whose topics ask for it, as far as that is due; gives the number of compactions. Runs by itself from time to time. */
+  compact(): Promise<number> {
+    return this.compactor.run();
   }
 
   /** Makes a start after a crash from here cheap. Runs by itself from time to time. */
@@ -257,6 +285,7 @@ export class LogStore {
 
   private async shutDown(): Promise<void> {
     for (const timer of this.timers) timer.cancel();
+    await this.compactor.settled();
     await this.exclusively(async () => {
       const { disk, directory, files, starts, logger } = this.context;
       for (const log of this.partitions()) log.refuseAppends();

@@ -8,6 +8,9 @@ import { KafkaError } from "../base/kafka_error.ts";
 import { limits } from "../base/limits.ts";
 import { DiskError } from "../platform/disk.ts";
 import type { PartitionCheckpoint } from "./checkpoint.ts";
+import { type Cleanable, cleanable } from "./compaction/cleanable.ts";
+import type { Pacer } from "./compaction/pacer.ts";
+import { CompactionRound, type RoundResult } from "./compaction/round.ts";
 import type { LogContext } from "./context.ts";
 import { loadPartition } from "./load.ts";
 import type { LogConfig } from "./log_config.ts";
@@ -66,6 +69,8 @@ export class PartitionLog {
   private broken: string | undefined;
   /** Records at or past the offset that this gives are kept by retention: what tables have not applied yet. */
   retainFrom: (() => number) | undefined;
+  /** Called before clients delete records below an offset; resolves when nobody needs them any more, or rejects. */
+  beforeDelete: ((offset: number) => Promise<void>) | undefined;
   private loaded: Loaded | undefined;
   private readonly listeners = new Set<() => void>();
   private gone = false;
@@ -184,12 +189,15 @@ export class PartitionLog {
   }
 
   /**
-   * Kafka's DeleteRecords: makes records before `before` unreadable (-1: all that are durable). Resolves with the new log
-   * start once it is durable; rejects with OFFSET_OUT_OF_RANGE or KAFKA_STORAGE_ERROR.
+   * Kafka's DeleteRecords: makes records before `before` unreadable (-1: all that are durable now). Resolves with the new
+   * log start once it is durable; rejects with OFFSET_OUT_OF_RANGE or KAFKA_STORAGE_ERROR.
    */
   async deleteRecords(before: number): Promise<number> {
     try {
-      const start = await deleteRecords(this.context, this.load().state, before);
+      const { state } = this.load();
+      const target = before === -1 ? state.highWatermark : before;
+      if (target > state.logStartOffset && target <= state.highWatermark) await this.beforeDelete?.(target);
+      const start = await deleteRecords(this.context, state, target);
       this.clean().catch((error) => {
         this.context.logger.error("could not remove the segments of deleted records", { reason: String(error) });
       });
@@ -204,6 +212,26 @@ export class PartitionLog {
     const { state, writer } = this.load();
     state.producers.expire(this.context.clock.nowMs(), limits.producerExpirationMs);
     return await applyRetention(this.context, state, writer, this.retainFrom?.() ?? Number.POSITIVE_INFINITY);
+  }
+
+  /**
+   * What compaction could do here below `limit`; nothing when the topic is not compacted. Times are in milliseconds since 1970.
+   */
+  cleanable(limit: number, nowMs: number): Cleanable | undefined {
+    if (!this.settings.compacted || this.gone) return undefined;
+    const { state } = this.load();
+    const cleanedTo = this.context.cleaned.get(this.topic, this.partition);
+    return cleanable(state, cleanedTo, Math.min(limit, this.retainFrom?.() ?? Number.POSITIVE_INFINITY), nowMs);
+  }
+
+  /** Compacts that part; see CompactionRound.run. There must be one at a time. */
+  async compact(part: Cleanable, pacer: Pacer, mapBytesMax: number): Promise<RoundResult> {
+    return await new CompactionRound(this.context, this.load().state, pacer, mapBytesMax).run(part);
+  }
+
+  /** Grows whenever compaction has taken records out of what was readable before. */
+  get cleanings(): number {
+    return this.loaded?.state.cleanings ?? 0;
   }
 
   /** What the store's checkpoint is to say of this partition, made durable first; nothing when it never had a file. */

@@ -24,6 +24,8 @@ export class Segment {
   readonly baseOffset: number;
   /** Path without its ending. */
   readonly stem: string;
+  /** What stands behind the endings of its files: nothing, or a stage of compaction. */
+  readonly suffix: string;
   readonly logPath: string;
   readonly files: FileCache;
   readonly offsetIndex: OffsetIndex;
@@ -42,21 +44,29 @@ export class Segment {
   /** Bytes of the batch that was accepted last; 0 when none was since the segment was opened. */
   lastBatchBytes = 0;
   private bytesSinceIndexed = 0;
+  private jitter: number | undefined;
 
-  constructor(files: FileCache, directory: string, baseOffset: number, found?: { size: number; createdMs: number }) {
+  constructor(
+    files: FileCache,
+    directory: string,
+    baseOffset: number,
+    found?: { size: number; createdMs: number },
+    suffix = "",
+  ) {
     this.files = files;
     this.baseOffset = baseOffset;
     this.stem = `${directory}/${segmentName(baseOffset)}`;
-    this.logPath = `${this.stem}.log`;
+    this.suffix = suffix;
+    this.logPath = `${this.stem}.log${suffix}`;
     this.size = found?.size ?? 0;
     this.written = this.size;
     this.exists = found !== undefined;
     this.createdMs = found?.createdMs ?? 0;
     this.maxTimestampOffset = baseOffset;
     const entries = (ending: string, bytes: number) =>
-      found ? Math.floor((files.disk.stat(`${this.stem}.${ending}`)?.size ?? 0) / bytes) : 0;
-    this.offsetIndex = new OffsetIndex(files, `${this.stem}.index`, entries("index", offsetEntryBytes));
-    this.timeIndex = new TimeIndex(files, `${this.stem}.timeindex`, entries("timeindex", timeEntryBytes));
+      found ? Math.floor((files.disk.stat(`${this.stem}.${ending}${suffix}`)?.size ?? 0) / bytes) : 0;
+    this.offsetIndex = new OffsetIndex(files, `${this.stem}.index${suffix}`, entries("index", offsetEntryBytes));
+    this.timeIndex = new TimeIndex(files, `${this.stem}.timeindex${suffix}`, entries("timeindex", timeEntryBytes));
   }
 
   /** Takes the largest time from the time index, which holds it for every segment that was ended or closed cleanly. */
@@ -77,10 +87,18 @@ export class Segment {
     if ((this.timeIndex.count + 1) * timeEntryBytes > indexBytesMax) return true;
     const first = this.firstTime();
     const ageMs = first >= 0 && timestamp >= 0 ? timestamp - first : nowMs - this.createdMs;
-    return ageMs > config.segmentMs;
+    return ageMs > longestAgeMs(config) - this.jitterMs(config);
   }
 
-  private firstTime(): number {
+  /** The random part of this segment's age limit (Kafka's randomSegmentJitter), drawn once. */
+  private jitterMs({ segmentJitterMs, segmentMs }: LogConfig): number {
+    if (segmentJitterMs === 0) return 0;
+    this.jitter ??= Math.random();
+    return Math.floor(this.jitter * Math.min(segmentJitterMs, segmentMs));
+  }
+
+  /** Largest record time of the first batch; -1 when it has none. */
+  firstTime(): number {
     if (this.firstTimestamp === undefined) {
       const bytes = new Uint8Array(batchHeaderBytes);
       const got = this.written > 0 ? this.files.use(this.logPath).read(bytes, 0) : 0;
@@ -145,7 +163,7 @@ export class Segment {
 
   /** Closes what is open of this segment. */
   drop(): void {
-    for (const ending of ["log", "index", "timeindex"]) this.files.drop(`${this.stem}.${ending}`);
+    for (const ending of segmentEndings) this.files.drop(`${this.stem}.${ending}${this.suffix}`);
   }
 
   /**
@@ -187,6 +205,14 @@ export class Segment {
 }
 
 const walkWindowBytes = 16_384;
+
+/** Compaction does not touch the active segment, so one that is compacted in time must end in time (Kafka's maxSegmentMs). */
+function longestAgeMs({ compacted, segmentMs, maxCompactionLagMs }: LogConfig): number {
+  return compacted ? Math.min(segmentMs, maxCompactionLagMs) : segmentMs;
+}
+
+/** Endings of the files of a segment; the log last. */
+export const segmentEndings = ["index", "timeindex", "log"] as const;
 
 /** Kafka's file name of a segment: the base offset in 20 digits. */
 export function segmentName(baseOffset: number): string {

@@ -1,17 +1,23 @@
 /**
- * Where the log of each partition begins when that is past its first segment's begin or files are about to be removed:
- * Kafka's `log-start-offset-checkpoint` (text: version 0, number of lines, then topic, partition and offset of each).
+ * One offset for each partition, in a file of Kafka's format (text: version 0, number of lines, then topic, partition and
+ * offset of each). There are two of them:
+ * - `log-start-offset-checkpoint`: where a log begins when that is past its first segment's begin. An offset is in the file
+ *   and synced before anything below it is removed, so that files which a crash brings back are known to be dead.
+ * - `cleaner-offset-checkpoint`: how far a log is compacted. Written after the compaction; one that is lost costs another.
  *
- * Invariant: an offset is in the file and synced before anything below it is removed, so that files which a crash brings
- * back are known to be dead.
+ * Invariant: a partition's offset only moves forward until the partition is forgotten.
  */
 import { type Disk, replaceFileLater } from "../platform/disk.ts";
 import type { Ballast } from "./ballast.ts";
 import { readText } from "./partition_files.ts";
 
-const fileName = "log-start-offset-checkpoint";
+/** Kafka's names. */
+export const offsetCheckpointNames = {
+  starts: "log-start-offset-checkpoint",
+  cleaned: "cleaner-offset-checkpoint",
+} as const;
 
-export class StartOffsets {
+export class OffsetCheckpoint {
   private readonly disk: Disk;
   private readonly ballast: Ballast;
   private readonly path: string;
@@ -21,14 +27,15 @@ export class StartOffsets {
   private running: Promise<void> | undefined;
   private next: Promise<void> | undefined;
 
-  private constructor(disk: Disk, directory: string, ballast: Ballast) {
+  private constructor(disk: Disk, path: string, ballast: Ballast) {
     this.disk = disk;
     this.ballast = ballast;
-    this.path = `${directory}/${fileName}`;
+    this.path = path;
   }
 
-  static open(disk: Disk, directory: string, ballast: Ballast): StartOffsets {
-    const opened = new StartOffsets(disk, directory, ballast);
+  /** Reads the file in the store's folder; `name` is one of offsetCheckpointNames. */
+  static open(disk: Disk, directory: string, name: string, ballast: Ballast): OffsetCheckpoint {
+    const opened = new OffsetCheckpoint(disk, `${directory}/${name}`, ballast);
     const lines = (readText(disk, opened.path) ?? "").split("\n").slice(2);
     for (const line of lines) {
       const match = /^(\S+ \d+) (\d+)$/.exec(line);
@@ -41,7 +48,7 @@ export class StartOffsets {
     return this.offsets.get(`${topic} ${partition}`) ?? 0;
   }
 
-  /** Moves the start of a log forward; resolves when that is durable. */
+  /** Moves the offset of a partition forward; resolves when that is durable. */
   async advance(topic: string, partition: number, offset: number): Promise<void> {
     if (offset > this.get(topic, partition)) {
       this.offsets.set(`${topic} ${partition}`, offset);
