@@ -161,8 +161,9 @@ export function doubleText(value: number): string {
 
 /** Shortest digits that read back as the same 32-bit float. */
 export function floatText(value: number): string {
-  if (!Number.isFinite(value)) return doubleText(value);
-  for (let digits = 6; digits < 10; digits++) {
+  if (!Number.isFinite(value) || value === 0) return doubleText(value);
+  // Six digits lose their zeros as numbers do; only a subnormal float can be told by fewer.
+  for (let digits = Math.abs(value) < 1.1754943508222875e-38 ? 1 : 6; digits < 10; digits++) {
     const near = Number(value.toPrecision(digits));
     if (Math.fround(near) === value) return doubleText(near);
   }
