@@ -133,6 +133,7 @@ async function openServices(
         path: `${config.lake}/tables.duckdb`,
         logger,
         memoryBytesMax: config.sqlMemoryLimitBytes,
+        compression: config.sqlStorageCompression,
         timeoutMs: config.sqlTimeoutMs,
       }),
     clock,

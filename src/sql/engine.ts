@@ -16,6 +16,7 @@ import type {
   Cursor,
   EngineReply,
   EngineRequest,
+  EngineSettings,
   EngineStatus,
   ProducedRecord,
   ResultForm,
@@ -32,6 +33,8 @@ export interface EngineOptions {
   logger: Logger;
   /** DuckDB's memory limit in bytes; by default 1.5 GiB, of the 4 GiB that a WebAssembly module can have. */
   memoryBytesMax?: number;
+  /** See EngineSettings. */
+  compression?: EngineSettings["compression"];
   /** Starts the engine's thread; a worker unless a simulation keeps it on this thread (EngineThread). */
   spawn?: (events: WorkerEvents) => WorkerHandle;
   /** Milliseconds a statement may take unless it says otherwise; 5 minutes by default. */
@@ -321,8 +324,8 @@ export class SqlEngine {
         died: (reason) => this.broke(reason),
       });
       this.running = { worker, fence: new Int32Array(fence) };
-      const { path, memoryBytesMax = 1536 * 1024 * 1024 } = this.options;
-      await this.send<void>({ kind: "start", settings: { path, wasmPath, memoryBytesMax }, fence });
+      const { path, memoryBytesMax = 1536 * 1024 * 1024, compression = "none" } = this.options;
+      await this.send<void>({ kind: "start", settings: { path, wasmPath, memoryBytesMax, compression }, fence });
       this.state = "up";
     } catch (error) {
       this.state = "failed";

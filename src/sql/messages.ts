@@ -14,6 +14,8 @@ export interface EngineSettings {
   wasmPath: string;
   /** DuckDB's `memory_limit`, in bytes. */
   memoryBytesMax: number;
+  /** `none`: DuckDB writes values as they are; `auto`: it tries its methods on each column and takes the smallest. `none` when absent. */
+  compression?: "none" | "auto";
 }
 
 /** A value bound to a placeholder. */
