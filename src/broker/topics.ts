@@ -34,6 +34,9 @@ export class Topics {
   /** From which offset on a partition's log must be kept, whatever its retention says: tables read from it. */
   retainFrom: (topic: string, partition: number) => number = () => Number.POSITIVE_INFINITY;
 
+  /** Resolves when what is below an offset may be deleted from a partition's log: tables have it on disk. */
+  beforeDelete: (topic: string, partition: number, offset: number) => Promise<void> = () => Promise.resolve();
+
   constructor(catalog: Catalog, logs: LogStore, defaults: TopicDefaults) {
     this.catalog = catalog;
     this.logs = logs;
@@ -76,6 +79,7 @@ export class Topics {
     }
     const log = this.logs.create(topic.name, partition, { topicId: topic.id, config: this.settings(topic).log });
     log.retainFrom = () => this.retainFrom(topic.name, partition);
+    log.beforeDelete = (offset) => this.beforeDelete(topic.name, partition, offset);
     return log;
   }
 

@@ -133,13 +133,13 @@ async function openServices(
         path: `${config.lake}/tables.duckdb`,
         logger,
         memoryBytesMax: config.sqlMemoryLimitBytes,
-        compression: config.sqlStorageCompression,
         timeoutMs: config.sqlTimeoutMs,
       }),
     clock,
     logger,
   });
   topics.retainFrom = (topic, partition) => tables.retainFrom(topic, partition);
+  topics.beforeDelete = (topic, partition, offset) => tables.beforeDelete(topic, partition, offset);
   return {
     config: {
       nodeId,

@@ -22,6 +22,9 @@ const flagNullIfNotExists = 128;
 const headersStart = 4096;
 const headersEnd = 12_288;
 
+/** Without these bytes a log has no entry that counts (write_ahead_log.ts). */
+const logHeadBytes = 8;
+
 interface OpenFile {
   path: string;
   file: DiskFile;
@@ -132,15 +135,16 @@ export class DatabaseFiles {
     for (const open of this.opened.values()) if (open.path === path) open.base = 0;
     const open = this.find(path);
     if (open) {
-      open.truncate(0);
-      open.syncNow();
+      empty(open);
       return;
     }
     if (!this.disk.stat(path)) return;
     const file = this.disk.open(path, { write: true });
-    file.truncate(0);
-    file.syncNow();
-    file.close();
+    try {
+      empty(file);
+    } finally {
+      file.close();
+    }
   }
 
   closeAll(): void {
@@ -288,6 +292,19 @@ export class DatabaseFiles {
     if (!open) throw new Error(`file ${fileId} of the database is not open`);
     return open;
   }
+}
+
+/**
+ * Empties a log whose entries are in the database file. Its head goes first, at once by one sector: a power cut while a file is cut off may
+ * leave a part of it, and entries without the checkpoint mark behind them would be applied again.
+ */
+function empty(log: DiskFile): void {
+  if (log.size() > 0) {
+    log.write(new Uint8Array(logHeadBytes), 0);
+    log.syncNow();
+  }
+  log.truncate(0);
+  log.syncNow();
 }
 
 function refuse(what: string): never {

@@ -231,6 +231,24 @@ export class Tables {
     return this.isApplying ? this.applier.retainFrom(topic, partition) : 0;
   }
 
+  /**
+   * Before a client deletes records: resolves when what is below this offset is in DuckDB and on disk, since the log is all that a power
+   * cut leaves of rows that are not. Throws KAFKA_STORAGE_ERROR when the table cannot get there.
+   */
+  async beforeDelete(topic: string, partition: number, offset: number): Promise<void> {
+    const table = this.tables.get(topic);
+    if (table === undefined || this.retainFrom(topic, partition) >= offset) return;
+    try {
+      await this.barrier((other) => other === table);
+      await this.sync();
+    } catch (error) {
+      const message = `table "${topic}" does not have these records yet: ${(error as Error).message}`;
+      throw new KafkaError("KAFKA_STORAGE_ERROR", message);
+    }
+    if (this.retainFrom(topic, partition) < offset)
+      throw new KafkaError("KAFKA_STORAGE_ERROR", `table "${topic}" does not have these records yet; try again`);
+  }
+
   /** Makes what was applied durable, so that retention may go on. */
   async sync(): Promise<void> {
     if (this.running === undefined) return;
