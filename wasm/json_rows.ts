@@ -30,6 +30,7 @@ import {
 } from "./json_scan";
 import { days, fraction, fractionDigits as timeDigits, readDate, readTime, seconds } from "./json_times";
 import { writeRow } from "./json_write";
+import { writeKeyOf } from "./row_keys";
 import { JSON_STACK, POWERS } from "./layout";
 
 const PREDICTIONS: u32 = 256;
@@ -38,11 +39,15 @@ const RECORD_BYTES: usize = 28;
 
 /** The row must be written anew. */
 let changed: bool = false;
+/** Rows with fields by which change events are told are declined. */
+let guarded: bool = false;
 
 /**
  * Reads up to `count` rows whose values the record index at `records` gives, relative to `plain`. `predictions` has a byte for each
  * place in an object: the field that stood there last (255: none). Rows that must be written anew go to `rewritten`, one behind the
- * other; `rewrittenEnds` gets the end of each row's there (that of the row before for one that is kept). Returns the number of rows taken.
+ * other; `rewrittenEnds` gets the end of each row's there (that of the row before for one that is kept). `keyFields` has the addresses of
+ * `keyCount` fields: with any, row_keys.ts writes each row's key. `guard` (0 or 1): what looks like a change event may be no row. Returns the number of
+ * rows taken.
  */
 export function jsonRows(
   plain: usize,
@@ -53,9 +58,16 @@ export function jsonRows(
   predictions: usize,
   rewritten: usize,
   rewrittenEnds: usize,
+  keyFields: usize,
+  keyCount: i32,
+  keys: usize,
+  keyRows: usize,
+  guard: i32,
 ): i32 {
   const fieldsEnd = fields + <usize>fieldCount * FIELD_BYTES;
   let to = rewritten;
+  let keyTo = keys;
+  guarded = guard != 0;
   for (let row = 0; row < count; row++) {
     const start = plain + <usize>load<i32>(records, 12);
     const length = load<i32>(records, 16);
@@ -65,6 +77,10 @@ export function jsonRows(
       const next = writeRow(to, fields, fieldsEnd, row);
       if (next == 0) taken = false;
       else to = next;
+    }
+    if (taken && keyCount > 0) {
+      keyTo = writeKeyOf(keyTo, keys, keyFields, keyCount, plain, records, keyRows + <usize>row * 12);
+      taken = keyTo != 0;
     }
     if (!taken) {
       for (let field = fields; field < fieldsEnd; field += FIELD_BYTES) forget(field, row);
@@ -94,7 +110,7 @@ function readRow(p: usize, end: usize, row: i32, fields: usize, fieldCount: i32,
       if (load<u8>(p) != 0x22) return false;
       const field = findField(p + 1, place, fields, fieldCount, predictions);
       if (field == 0) {
-        p = skipField(p, end);
+        p = guarded && isTelling(p + 1) ? 0 : skipField(p, end);
         if (p == 0) return false;
         changed = true;
       } else {
@@ -118,6 +134,24 @@ function readRow(p: usize, end: usize, row: i32, fields: usize, fieldCount: i32,
   }
   while (p < end && isSpace(load<u8>(p))) p++;
   return p == end && (seen == fieldCount || completeRow(fields, fieldCount, row));
+}
+
+/**
+ * Whether the unknown name at `p` may be that of a field by which change events are told: op, payload, __deleted, __op, ts_ms, ddl,
+ * data_collections (src/tables/changes/). One that only begins alike is told later.
+ */
+function isTelling(p: usize): bool {
+  const start = load<u32>(p);
+  const three = start & 0xffffff;
+  return (
+    three == 0x22706f || // op"
+    start == 0x6c796170 || // payl
+    start == 0x65645f5f || // __de
+    start == 0x706f5f5f || // __op
+    start == 0x6d5f7374 || // ts_m
+    three == 0x6c6464 || // ddl
+    start == 0x61746164 // data
+  );
 }
 
 /** Passes over a field that the table does not have. A name with an escape in it may still be one of the table's. */

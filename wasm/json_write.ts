@@ -27,7 +27,7 @@ export function writeRow(to: usize, fields: usize, fieldsEnd: usize, row: i32): 
   return to;
 }
 
-function writeValue(to: usize, field: usize, from: usize, end: usize): usize {
+export function writeValue(to: usize, field: usize, from: usize, end: usize): usize {
   const kind = <u32>load<u8>(field);
   // The shortest spelling of a float is not its text's.
   if (kind == FLOAT) return 0;

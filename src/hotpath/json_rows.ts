@@ -42,8 +42,25 @@ export interface RowSink {
   /** `valid`: a byte a row, 0 for null; absent when no row is. */
   fixed(field: number, count: number, values: Uint8Array, valid: Uint8Array | undefined): void;
   text(field: number, count: number, text: Uint8Array, ends: Int32Array, valid: Uint8Array | undefined): void;
+  /**
+   * Called when the table has a key: the rows' keys, one behind the other, and `keyWords` words a row: the end of its key, the key's hash, and
+   * what the record's own key is to it (one of `ownKeys`).
+   */
+  keys?(count: number, text: Uint8Array, words: Int32Array): void;
   /** Called when rows must be written anew: their text, and for each row where its own ends (where the one before ends: kept). */
   rewritten(count: number, text: Uint8Array, ends: Int32Array): void;
+}
+
+/** Words a row of RowSink.keys. */
+export const keyWords = 3;
+/** The record's own key: these very bytes; null, or the key's only value in plain; anything else. */
+export const ownKeys = { same: 0, none: 1, other: 2 } as const;
+
+export interface RowKernelOptions {
+  /** Fields of the key, in its order. */
+  key?: readonly number[];
+  /** Leave what looks like a change event to the caller: rows with unknown fields of the names that tell one. */
+  guard?: boolean;
 }
 
 const fieldBytes = 80;
@@ -67,8 +84,13 @@ export class JsonRowKernel {
   private readonly textFields: number;
   private readonly rowBytes: number;
 
-  private constructor(fields: readonly JsonField[]) {
+  private readonly key: readonly number[];
+  private readonly guard: boolean;
+
+  private constructor(fields: readonly JsonField[], options: RowKernelOptions) {
     this.fields = fields;
+    this.key = options.key ?? [];
+    this.guard = options.guard ?? false;
     this.template = new Uint8Array(fields.length * fieldBytes);
     const view = new DataView(this.template.buffer);
     const names: number[] = [];
@@ -100,10 +122,10 @@ export class JsonRowKernel {
   }
 
   /** Undefined when the module is not loaded, or the fields' names are not written in JSON as they are. */
-  static create(fields: readonly JsonField[]): JsonRowKernel | undefined {
+  static create(fields: readonly JsonField[], options: RowKernelOptions = {}): JsonRowKernel | undefined {
     const plain = (name: string) => /^[^"\\\u0000-\u001f]*$/u.test(name) && name.isWellFormed();
     if (!kernels.loaded || fields.length === 0 || !fields.every((field) => plain(field.name))) return undefined;
-    return new JsonRowKernel(fields);
+    return new JsonRowKernel(fields, options);
   }
 
   /**
@@ -120,7 +142,8 @@ export class JsonRowKernel {
     sink: RowSink,
   ): number {
     for (const [i, may] of mayMiss.entries()) this.template[i * fieldBytes + 5] = may ? 1 : 0;
-    const start = index[from * fieldsPerRecord + 3]!;
+    // A record's key stands before its value.
+    const start = index[from * fieldsPerRecord + (this.key.length > 0 ? 1 : 3)]!;
     const sliceMax = Math.min(sliceBytesMax, Math.floor(textBytesMax / (this.textFields + 2)));
     const rowsMax = Math.max(1, Math.min(rowsPerCallMax, Math.floor(rowsBytesMax / this.rowBytes)));
     let count = 0;
@@ -133,7 +156,9 @@ export class JsonRowKernel {
     }
     if (count === 0) return 0;
     const length = end - start;
-    const needed = length * (this.textFields + 2) + count * this.rowBytes + this.fields.length * (fieldBytes + 160);
+    const keyBytes = this.key.length > 0 ? length + count * (this.rowBytes + keyWords * 4) + 64 : 0;
+    const needed =
+      length * (this.textFields + 2) + keyBytes + count * this.rowBytes + this.fields.length * (fieldBytes + 160);
     const kernel = kernelFor(needed + predictionBytes + this.names.length + 1024)!;
     kernel.reserve(needed + predictionBytes + this.names.length + 1024);
     return this.run(kernel, plain.subarray(start, end), start, index, from, count, sink);
@@ -180,10 +205,33 @@ export class JsonRowKernel {
     const ends = place(count * 4);
     const rewritten = place(slice.length + count * (this.names.length + this.fields.length * 48));
     const { length } = this.fields;
-    const rows = kernel.call.jsonRows(text - start, records, count, fields, length, predictions, rewritten, ends);
+    const keyFields = place(this.key.length * 4);
+    for (const [i, field] of this.key.entries()) words[(keyFields >> 2) + i] = fields + field * fieldBytes;
+    const hasKey = this.key.length > 0;
+    const keyRows = place(hasKey ? count * keyWords * 4 : 0);
+    const keys = place(hasKey ? slice.length + count * (this.names.length + this.fields.length * 48) : 0);
+    const rows = kernel.call.jsonRows(
+      text - start,
+      records,
+      count,
+      fields,
+      length,
+      predictions,
+      rewritten,
+      ends,
+      keyFields,
+      this.key.length,
+      keys,
+      keyRows,
+      this.guard ? 1 : 0,
+    );
     this.predictions.set(bytes.subarray(predictions, predictions + predictionBytes));
     if (rows === 0) return 0;
     this.hand(kernel, fields, rows, sink);
+    if (hasKey) {
+      const keyWordsOfRows = words.subarray(keyRows >> 2, (keyRows >> 2) + rows * keyWords);
+      sink.keys?.(rows, bytes.subarray(keys, keys + keyWordsOfRows[(rows - 1) * keyWords]!), keyWordsOfRows);
+    }
     const written = words[(ends >> 2) + rows - 1]!;
     if (written > 0) {
       sink.rewritten(

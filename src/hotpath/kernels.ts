@@ -37,6 +37,11 @@ interface KernelExports {
     predictions: number,
     rewritten: number,
     rewrittenEnds: number,
+    keyFields: number,
+    keyCount: number,
+    keys: number,
+    keyRows: number,
+    guard: number,
   ): number;
   replaceValues(plain: number, records: number, count: number, spans: number, values: number, target: number): number;
   walk(

@@ -1,7 +1,7 @@
 /**
  * Ties the WebAssembly row kernel to a table's columns: it takes the usual rows, RowDecoder the others, with the same result.
  */
-import { type JsonField, JsonRowKernel, type RowSink } from "../hotpath/json_rows.ts";
+import { type JsonField, JsonRowKernel, type RowKernelOptions, type RowSink } from "../hotpath/json_rows.ts";
 import type { RecordBatchView } from "../protocol/records/decode.ts";
 import { parseType, type SqlType } from "../sql/types.ts";
 import type { BytesVector, FixedVector, Vector } from "./arrow/vectors.ts";
@@ -16,6 +16,7 @@ export class RowKernel implements RowSink {
   private children: readonly Vector[] = [];
   private mayMiss: readonly boolean[] = [];
   private onRewritten: RewrittenRows = () => undefined;
+  private onKeys: KeysOfRows = () => undefined;
   private record = 0;
   private nextTry = 0;
   private pause = pauseRecordsMin;
@@ -25,14 +26,14 @@ export class RowKernel implements RowSink {
   }
 
   /** Undefined for tables with a column that the kernel does not know. */
-  static create(fields: readonly FieldColumn[]): RowKernel | undefined {
+  static create(fields: readonly FieldColumn[], options: RowKernelOptions = {}): RowKernel | undefined {
     const described: JsonField[] = [];
     for (const { name, type, notNull } of fields) {
       const shape = shapeOf(parseType(type));
       if (shape === undefined) return undefined;
       described.push({ name, notNull, ...shape });
     }
-    const kernel = JsonRowKernel.create(described);
+    const kernel = JsonRowKernel.create(described, options);
     return kernel && new RowKernel(kernel);
   }
 
@@ -40,19 +41,28 @@ export class RowKernel implements RowSink {
    * Before the first record of a batch. `mayMiss`: for each field, whether a row without it has null there. `onRewritten` gets the new
    * values of rows that `take` takes; the bytes are to be copied.
    */
-  begin(children: readonly Vector[], mayMiss: readonly boolean[], onRewritten: RewrittenRows): void {
+  begin(
+    children: readonly Vector[],
+    mayMiss: readonly boolean[],
+    onRewritten: RewrittenRows,
+    onKeys: KeysOfRows = () => undefined,
+  ): void {
     this.children = children;
+    this.onKeys = onKeys;
     this.mayMiss = mayMiss;
     this.onRewritten = onRewritten;
     this.nextTry = 0;
     this.pause = pauseRecordsMin;
   }
 
-  /** Appends the rows of records from `record` on to the columns; how many it took, 0 for none. */
-  take(batch: RecordBatchView, record: number): number {
+  /**
+   * Appends the rows of records from `record` on to the columns; how many it took, 0 for none. `index`: the batch's record index, or one like it
+   * whose values are other parts of the batch.
+   */
+  take(batch: RecordBatchView, record: number, index: Int32Array = batch.fields): number {
     if (record < this.nextTry) return 0;
     this.record = record;
-    const taken = this.kernel.take(batch.plain, batch.fields, record, batch.count, this.mayMiss, this);
+    const taken = this.kernel.take(batch.plain, index, record, batch.count, this.mayMiss, this);
     if (taken >= pauseRecordsMin) this.pause = pauseRecordsMin;
     else this.putOff(record + taken);
     return taken;
@@ -76,6 +86,10 @@ export class RowKernel implements RowSink {
     (this.children[field] as BytesVector).appendTexts(text, ends, count, valid);
   }
 
+  keys(count: number, text: Uint8Array, words: Int32Array): void {
+    this.onKeys(this.record, count, text, words);
+  }
+
   rewritten(count: number, text: Uint8Array, ends: Int32Array): void {
     this.onRewritten(this.record, count, text, ends);
   }
@@ -83,6 +97,9 @@ export class RowKernel implements RowSink {
 
 /** `count` rows from `record` on: `ends` says where each one's new value ends in `text`; it is empty for a row that is kept. */
 export type RewrittenRows = (record: number, count: number, text: Uint8Array, ends: Int32Array) => void;
+
+/** `count` rows from `record` on, as RowSink.keys has them. */
+export type KeysOfRows = (record: number, count: number, text: Uint8Array, words: Int32Array) => void;
 
 type Shape = Omit<JsonField, "name" | "notNull">;
 
