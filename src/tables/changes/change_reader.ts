@@ -104,7 +104,7 @@ export class ChangeReader {
   ): ChangeKind {
     this.unchanged = undefined;
     this.key.forget();
-    this.context.fault = this.programs.fault = "";
+    this.context.fault = "";
     const key: RecordKey = { bytes: keyBytes, start: keyStart, length: keyLength };
     if (valueLength < 0) return this.tombstone(key);
     const end = valueStart + valueLength;
@@ -113,7 +113,10 @@ export class ChangeReader {
     scanner.reset(valueBytes, valueStart + prefixLength(valueBytes, valueStart, valueLength), end);
     scanner.skipSpace();
     const start = scanner.position;
-    if (scanner.peek() !== openBrace) return this.plainRow(valueBytes, valueStart, end, key);
+    if (scanner.peek() !== openBrace) {
+      if (scanner.peek() === nullWord[0] && this.isNullText()) return this.tombstone(key);
+      return this.plainRow(valueBytes, valueStart, end, key);
+    }
     if (!outer.read(scanner, this.context, this.programs, undefined)) return this.notRead(valueStart);
     const objectEnd = scanner.position;
     scanner.skipSpace();
@@ -122,6 +125,7 @@ export class ChangeReader {
       return this.notRead(valueStart);
     }
     if (!outer.isWrapper) return this.interpret(outer, undefined, start, objectEnd, key);
+    if (outer.schemaFault !== "") return this.fault(outer.schemaFault);
     const payload = outer.payload;
     scanner.position = payload.start;
     scanner.depth = 1;
@@ -129,6 +133,14 @@ export class ChangeReader {
     if (scanner.peek() !== openBrace) return this.plainRow(valueBytes, payload.start, payload.end, key);
     if (!this.inner.read(scanner, this.context, this.programs, outer.schema)) return this.notRead(valueStart);
     return this.interpret(this.inner, outer.schema, payload.start, payload.end, key);
+  }
+
+  /** The value is the text `null`: what Connect's JsonConverter makes of a null that a transform left, for tables with a key. */
+  private isNullText(): boolean {
+    const { scanner } = this;
+    if (this.keyNames.length === 0 || !scanner.scanWord(nullWord)) return false;
+    scanner.skipSpace();
+    return scanner.position >= scanner.end;
   }
 
   /** What the object [start, end) is, whose top level `scan` has read. */
@@ -325,7 +337,7 @@ export class ChangeReader {
   /** The value could not be read; positions in messages count from `start`. */
   private notRead(start: number): "fault" {
     const { syntaxError } = this.scanner;
-    if (syntaxError === "") return this.fault(this.programs.fault || this.context.fault);
+    if (syntaxError === "") return this.fault(this.context.fault);
     return this.fault(syntaxError.replace(/at byte (\d+)/, (_all, at: string) => `at byte ${Number(at) - start}`));
   }
 }

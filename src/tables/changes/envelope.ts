@@ -53,6 +53,8 @@ export class EnvelopeScan {
   flatOp: Span = { start: 0, end: 0 };
   payload: Span = { start: 0, end: 0 };
   schema: SchemaEntry | undefined;
+  /** Why "schema" is none; a plain row may have a field of that name. */
+  schemaFault = "";
   beforeIs: Presence = absent;
   before: Span = { start: 0, end: 0 };
   afterIs: Presence = absent;
@@ -75,10 +77,11 @@ export class EnvelopeScan {
     return this.others === 0 && (this.seen | fieldBit.schema) === (fieldBit.payload | fieldBit.schema);
   }
 
-  /** Reads the object at the position. `entry`: the schema that was announced for it. False with a syntax error or `programs.fault`. */
+  /** Reads the object at the position. `entry`: the schema that was announced for it. False with a syntax error. */
   read(scanner: JsonScanner, context: Conversion, programs: Programs, entry: SchemaEntry | undefined): boolean {
     this.seen = this.others = 0;
     this.schema = undefined;
+    this.schemaFault = "";
     this.beforeIs = this.afterIs = absent;
     this.afterFault = "";
     if (!scanner.enter()) return false;
@@ -127,8 +130,10 @@ export class EnvelopeScan {
         return spanned(scanner, this.flatOp);
       case schema:
         if (scanner.peek() !== openBrace) return scanner.skipValue();
+        programs.fault = "";
         this.schema = programs.schemaAt(scanner);
-        return this.schema !== undefined || scanner.syntaxError === "";
+        this.schemaFault = programs.fault;
+        return scanner.syntaxError === "";
       default:
         return scanner.skipValue();
     }

@@ -75,6 +75,8 @@ export class KeyReader {
       const { wrapper } = this;
       if (!wrapper.read(scanner, context, this.programs, undefined)) return this.bareText(key, start, end);
       if (wrapper.isWrapper && this.atEnd()) {
+        this.fault = wrapper.schemaFault && `the record's key: ${wrapper.schemaFault}`;
+        if (this.fault !== "") return false;
         entry = wrapper.schema;
         payload = wrapper.payload.start;
         scanner.end = wrapper.payload.end;
