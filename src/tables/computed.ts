@@ -16,7 +16,8 @@ import type { Vector } from "./arrow/vectors.ts";
 import { defaultValues } from "./describe.ts";
 import { run } from "./engine_calls.ts";
 import { decodeForTable, refusal } from "./ingest.ts";
-import type { DecodedBatch, MissingValue } from "./row_decoder.ts";
+import type { DecodedBatch } from "./row_decoder.ts";
+import type { MissingValue } from "./row_reader.ts";
 import type { Table } from "./table.ts";
 
 /** Batches are staged one at a time: the staging tables are shared. */

@@ -10,7 +10,8 @@ import { decodeBatch, type RecordBatchView } from "../protocol/records/decode.ts
 import { recompress } from "../protocol/records/encode.ts";
 import { RecordErrors } from "../protocol/records/record_errors.ts";
 import { rewriteBatch } from "./rewrite.ts";
-import type { DecodedBatch, MissingValue } from "./row_decoder.ts";
+import type { DecodedBatch } from "./row_decoder.ts";
+import type { MissingValue } from "./row_reader.ts";
 import { bytesOf, type RowChunk, type Table } from "./table.ts";
 
 /** The part of ProducedBatch that is needed here. */

@@ -9,24 +9,11 @@ import type { RecordBatchView } from "../protocol/records/decode.ts";
 import type { RecordFault } from "../protocol/records/record_errors.ts";
 import { ByteSink } from "./arrow/bytes.ts";
 import type { Vector } from "./arrow/vectors.ts";
-import { JsonScanner, openBrace } from "./json/scan.ts";
-import { decodeUtf8 } from "./json/utf8.ts";
-
 import { RowKernel } from "./row_kernel.ts";
+import { type MissingValue, RowReader, type RowTarget } from "./row_reader.ts";
 import type { RowSchema } from "./row_schema.ts";
 
-/** What gives a field that a row lacks its value. */
-export type MissingValue =
-  | { kind: "null" }
-  /** The JSON text of a constant. */
-  | { kind: "constant"; json: Uint8Array }
-  /** Makes the JSON text of the next value. */
-  | { kind: "native"; next: () => Uint8Array }
-  /** The JSON texts of an expression, one a row that lacks the field; when absent, such rows are only counted. */
-  | { kind: "computed"; values: readonly Uint8Array[] | undefined };
-
-export interface DecodedBatch {
-  rows: number;
+export interface DecodedBatch extends RowTarget {
   /** One for each column of the table; those that depend on the append are not filled yet. */
   columns: Vector[];
   faults: RecordFault[];
@@ -35,8 +22,6 @@ export interface DecodedBatch {
   /** For each record the span of its new value in `rewritten`, -1 where the produced bytes are kept; undefined when all are. */
   newValues: Int32Array | undefined;
   rewritten: ByteSink | undefined;
-  /** For each field with a computed default, how many rows lack it; undefined when no row does. */
-  missing: Map<number, number> | undefined;
 }
 
 /** A schema registry's prefix: a zero byte and a 4-byte schema id. */
@@ -44,13 +29,13 @@ const registryPrefixBytes = 5;
 
 export class RowDecoder {
   readonly schema: RowSchema;
-  private readonly scanner = new JsonScanner();
-  private readonly defaultScanner = new JsonScanner();
+  private readonly reader: RowReader;
   /** Reads the usual rows, faster; undefined when this decoder reads all. */
   private readonly kernel: RowKernel | undefined;
 
   constructor(schema: RowSchema, options: { kernel?: boolean } = {}) {
     this.schema = schema;
+    this.reader = new RowReader(schema);
     this.kernel = options.kernel === false || schema.raw ? undefined : RowKernel.create(schema.fields);
   }
 
@@ -126,12 +111,12 @@ export class RowDecoder {
     if (length < 0) return "a null value deletes the row of its key, and this table has no primary key";
     const start = batch.valueStart(record);
     const prefix = length >= registryPrefixBytes && batch.plain[start] === 0 ? registryPrefixBytes : 0;
-    const fault = this.readRow(batch.plain, start + prefix, start + length, result, children, missing);
+    const fault = this.reader.read(batch.plain, start + prefix, start + length, result, children, missing);
     if (fault !== undefined)
       return prefix === 0
         ? fault
         : `behind a schema registry prefix (a zero byte and schema id ${schemaId(batch.plain, start)}): ${fault}`;
-    if (this.scanner.changed) this.rewrite(batch, record, prefix, result, children);
+    if (this.reader.changed) this.rewrite(batch, record, prefix, result, children);
     return undefined;
   }
 
@@ -152,84 +137,6 @@ export class RowDecoder {
     return undefined;
   }
 
-  private readRow(
-    bytes: Uint8Array,
-    start: number,
-    end: number,
-    result: DecodedBatch,
-    children: readonly Vector[],
-    missing: readonly MissingValue[],
-  ): string | undefined {
-    const { scanner } = this;
-    scanner.reset(bytes, start, end);
-    if (bytes[start] === 0xef && bytes[start + 1] === 0xbb && bytes[start + 2] === 0xbf && end - start >= 3) {
-      scanner.position += 3;
-      scanner.changed = true;
-    }
-    scanner.skipSpace();
-    if (scanner.peek() !== openBrace) return this.notAnObject(start);
-    const { reader } = this.schema;
-    if (!reader.read(scanner, children, result.rows)) return this.explain(start);
-    scanner.skipSpace();
-    if (scanner.position < end) {
-      scanner.syntax("the end of the value");
-      return this.explain(start);
-    }
-    return this.completeRow(result, children, missing);
-  }
-
-  /** Gives the fields that the row lacks their defaults, and checks NOT NULL. */
-  private completeRow(
-    result: DecodedBatch,
-    children: readonly Vector[],
-    missing: readonly MissingValue[],
-  ): string | undefined {
-    const { fields, reader } = this.schema;
-    const row = result.rows;
-    for (let i = 0; i < fields.length; i++) {
-      const field = fields[i]!;
-      const child = children[i]!;
-      let pending = false;
-      if (!reader.wasSeen(i)) {
-        this.scanner.changed = true;
-        pending = this.pushMissing(result, i, child, missing[i]!);
-      }
-      if (field.notNull && !pending && child.isNull(row)) {
-        const lacks = reader.wasSeen(i) ? "null" : "a missing value";
-        return `column "${field.name}": ${lacks} does not fit: the column is NOT NULL`;
-      }
-    }
-    return undefined;
-  }
-
-  /** True when the value is not known yet. */
-  private pushMissing(result: DecodedBatch, field: number, child: Vector, source: MissingValue): boolean {
-    let json: Uint8Array | undefined;
-    if (source.kind === "constant") json = source.json;
-    else if (source.kind === "native") json = source.next();
-    else if (source.kind === "computed") {
-      result.missing ??= new Map();
-      const before = result.missing.get(field) ?? 0;
-      result.missing.set(field, before + 1);
-      if (source.values === undefined) {
-        child.pushNull();
-        return true;
-      }
-      json = source.values[before];
-    }
-    if (json === undefined || isNullText(json)) {
-      child.pushNull();
-      return false;
-    }
-    const scanner = this.defaultScanner;
-    scanner.reset(json, 0, json.length);
-    if (!this.schema.reader.fields[field]!.codec.read(scanner, child))
-      throw new Error(
-        `the default of column ${this.schema.fields[field]!.name} is no value of its type: ${scanner.fault}${scanner.syntaxError}`,
-      );
-    return false;
-  }
-
   private rewrite(
     batch: RecordBatchView,
     record: number,
@@ -241,28 +148,8 @@ export class RowDecoder {
     newValues[record * 2] = sink.length;
     const start = batch.valueStart(record);
     sink.copy(batch.plain, start, start + prefix);
-    this.schema.reader.write(sink, children, result.rows);
+    this.reader.write(sink, children, result.rows);
     newValues[record * 2 + 1] = sink.length;
-  }
-
-  private notAnObject(start: number): string {
-    const { scanner } = this;
-    if (scanner.position >= scanner.end) return "the value is empty: a JSON object is expected";
-    const from = scanner.position;
-    if (!scanner.skipValue()) return this.explain(start);
-    return `the value is ${shown(scanner.bytes, from, scanner.position)}: a JSON object is expected`;
-  }
-
-  private explain(start: number): string {
-    const { scanner } = this;
-    if (scanner.syntaxError !== "")
-      return scanner.syntaxError.replace(/at byte (\d+)/, (_all, at: string) => `at byte ${Number(at) - start}`);
-    const path = scanner.faultPath.slice(1);
-    const top = this.schema.fields.find(
-      (field) => path === field.name || path.startsWith(`${field.name}.`) || path.startsWith(`${field.name}[`),
-    );
-    const value = shown(scanner.bytes, scanner.faultStart, scanner.faultEnd);
-    return `column "${path}": ${value} does not fit ${top?.type ?? "its type"}: ${scanner.fault}`;
   }
 }
 
@@ -294,21 +181,6 @@ function keepRewritten(
   }
 }
 
-function isNullText(json: Uint8Array): boolean {
-  return json.length === 4 && json[0] === 0x6e;
-}
-
 function schemaId(bytes: Uint8Array, start: number): number {
   return ((bytes[start + 1]! << 24) | (bytes[start + 2]! << 16) | (bytes[start + 3]! << 8) | bytes[start + 4]!) >>> 0;
-}
-
-/** Characters of a value that a message shows. */
-const shownMax = 60;
-
-function shown(bytes: Uint8Array, start: number, end: number): string {
-  if (end - start <= shownMax) return decodeUtf8(bytes, start, end);
-  // Cut between characters.
-  let cut = start + shownMax;
-  while (cut > start && (bytes[cut]! & 0xc0) === 0x80) cut--;
-  return `${decodeUtf8(bytes, start, cut)}… (${end - start} bytes)`;
 }

@@ -3,7 +3,8 @@ import type { TopicEntry } from "../catalog/catalog.ts";
 import type { TableDefinition } from "../catalog/entries.ts";
 import type { Vector } from "./arrow/vectors.ts";
 import { nativeDefault } from "./native_defaults.ts";
-import { type MissingValue, RowDecoder } from "./row_decoder.ts";
+import { RowDecoder } from "./row_decoder.ts";
+import type { MissingValue } from "./row_reader.ts";
 import { compileTable, type RowSchema } from "./row_schema.ts";
 
 /** Rows of one record batch, on their way into DuckDB. */
