@@ -2,7 +2,8 @@ import { describe, expect, test } from "bun:test";
 import { decodeBatch } from "../../src/protocol/records/decode.ts";
 import { encodeBatch } from "../../src/protocol/records/encode.ts";
 import { nativeDefault } from "../../src/tables/native_defaults.ts";
-import { type MissingValue, RowDecoder } from "../../src/tables/row_decoder.ts";
+import { RowDecoder } from "../../src/tables/row_decoder.ts";
+import type { MissingValue } from "../../src/tables/row_reader.ts";
 import { compileTable } from "../../src/tables/row_schema.ts";
 
 type Column = [name: string, type: string, notNull?: boolean];
