@@ -7,6 +7,7 @@ import { initMonths } from "./json_times";
 import { ARENA, SUMMARY } from "./layout";
 import { walk } from "./walk";
 
+export { changeRows } from "./change_rows";
 export { crc32c } from "./crc32c";
 export { jsonRows } from "./json_rows";
 export { replaceValues } from "./replace";

@@ -28,6 +28,7 @@ interface KernelExports {
   snappyBound(source: number, length: number): number;
   snappyDecode(source: number, length: number, target: number, capacity: number): number;
   snappyEncode(source: number, length: number, target: number): number;
+  changeRows(plain: number, records: number, count: number, target: number): number;
   jsonRows(
     plain: number,
     records: number,
