@@ -32,6 +32,8 @@ export interface Found {
   duringRecovery: number;
   /** Recoveries in which DuckDB was opened and compared. */
   withSql: number;
+  /** Of all changes of the disk, in order: two runs of a seed have the same. */
+  trace: number;
 }
 
 /** A check failed. The message names the point; `lines` is what the node logged there. */
@@ -53,7 +55,7 @@ export class Explorer {
   private readonly only: string | undefined;
   private readonly share: number;
   private readonly clock = new ManualClock(startMs);
-  readonly found: Found = { points: 0, duringRecovery: 0, withSql: 0 };
+  readonly found: Found = { points: 0, duringRecovery: 0, withSql: 0, trace: 0 };
 
   /** `share`: the part of the crash points to recover from; `only`: the one point, as `<round>.<number>`. */
   constructor(image: EngineImage, seed: number, share: number, only?: string) {
@@ -90,9 +92,7 @@ export class Explorer {
   }
 
   private randomOf(place: string): SeededRandom {
-    let hash = this.seed >>> 0;
-    for (const char of place) hash = Math.imul(hash ^ char.charCodeAt(0), 0x01000193);
-    return new SeededRandom(hash);
+    return new SeededRandom(hashed(this.seed, place));
   }
 
   /** One process's work, and the crash points that it passes. */
@@ -102,6 +102,7 @@ export class Explorer {
     seal(this.clock, this.randomOf(`chance ${round}`));
     disk.beforeChange = (operation, path, fork) => {
       const number = disk.changes + 1;
+      this.found.trace = hashed(this.found.trace, `${number} ${operation} ${path}`);
       points.push({ number, operation, path, disk: fork(this.randomOf(`disk ${round}.${number}`)) });
     };
     const lines: string[] = [];
@@ -205,4 +206,10 @@ export class Explorer {
     if (end === 1) disk.restart();
     return { disk, model: after };
   }
+}
+
+function hashed(start: number, text: string): number {
+  let hash = start >>> 0;
+  for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);
+  return hash >>> 0;
 }

@@ -38,7 +38,8 @@ for (let seed = from; seed < from + seeds && total.points < pointsWanted; seed++
   const { found } = explorer;
   total.seeds++;
   for (const key of ["points", "duringRecovery", "withSql"] as const) total[key] += found[key];
-  if (values.verbose) console.log(`seed ${seed}: ${found.points} crash points, ${seconds()} s so far`);
+  if (values.verbose)
+    console.log(`seed ${seed}: ${found.points} crash points, trace ${found.trace.toString(16)}, ${seconds()} s so far`);
 }
 console.log(
   `${total.points} crash points (${total.duringRecovery} during a recovery, ${total.withSql} with DuckDB) from ${total.seeds} seeds from ${from} on, ${seconds()} s: no fault`,
