@@ -12,7 +12,7 @@ import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
-import { delimiter, dirname, join } from "node:path";
+import { basename, delimiter, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const projectDirectory = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -20,6 +20,9 @@ const clientsDirectory = join(projectDirectory, "tests/clients");
 
 /** Versions that the recorded results of tests/vectors/clients hold for. Go's are in tests/clients/go/go.mod, npm's in package.json. */
 export const versions = { kafka: "4.4.0", slf4j: "1.7.36", confluentKafka: "2.16.1", kafkaPython: "3.0.12" } as const;
+
+/** Debezium's PostgreSQL connector, and the Kafka Connect that it runs in: on one of Kafka 4.4.0 its tasks fail at start. */
+export const debeziumVersions = { debezium: "3.6.1.Final", connect: "4.3.1", log4j: "2.25.5" } as const;
 
 /** Something that has to be on the machine before a client can run. */
 export interface Component {
@@ -132,12 +135,15 @@ export function kafkaClassPath(): string {
   return join(jarsDirectory, "libs/*");
 }
 
-function pom(): string {
-  const artifacts = [
-    ["org.apache.kafka", "kafka_2.13", versions.kafka],
-    ["org.apache.kafka", "kafka-tools", versions.kafka],
-    ["org.slf4j", "slf4j-nop", versions.slf4j],
-  ];
+type Artifact = readonly [group: string, name: string, version: string];
+
+const kafkaArtifacts: readonly Artifact[] = [
+  ["org.apache.kafka", "kafka_2.13", versions.kafka],
+  ["org.apache.kafka", "kafka-tools", versions.kafka],
+  ["org.slf4j", "slf4j-nop", versions.slf4j],
+];
+
+function pom(artifacts: readonly Artifact[]): string {
   const dependencies = artifacts.map(
     ([group, name, version]) =>
       `<dependency><groupId>${group}</groupId><artifactId>${name}</artifactId><version>${version}</version></dependency>`,
@@ -153,12 +159,74 @@ const jars: Component = {
   needs: "Maven (mvn) and Java 17 or later",
   installed: () => existsSync(join(jarsDirectory, "libs")),
   install() {
-    makeWhole(jarsDirectory, (directory) => {
-      writeFileSync(join(directory, "pom.xml"), pom());
-      const goal = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies";
-      run("mvn", ["-q", "-B", "-f", join(directory, "pom.xml"), goal, `-DoutputDirectory=${join(directory, "libs")}`]);
+    makeWhole(jarsDirectory, (directory) => copyJars(directory, "libs", kafkaArtifacts));
+  },
+};
+
+/** Copies the artifacts and what they need into `directory`/`folder`, without the groups that are there already. */
+function copyJars(directory: string, folder: string, artifacts: readonly Artifact[], without: readonly string[] = []) {
+  const file = join(directory, `pom-${basename(folder)}.xml`);
+  writeFileSync(file, pom(artifacts));
+  const goal = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies";
+  const target = [`-DoutputDirectory=${join(directory, folder)}`, "-DincludeScope=runtime"];
+  run("mvn", ["-q", "-B", "-f", file, goal, ...target, `-DexcludeGroupIds=${without.join()}`]);
+}
+
+const debeziumDirectory = join(
+  cacheDirectory(),
+  `debezium-${debeziumVersions.debezium}-connect-${debeziumVersions.connect}`,
+);
+
+/** Class path of a Kafka Connect worker, and the folder with Debezium's connector as its plugin. */
+export function debeziumFiles(): { worker: string; plugins: string } {
+  return { worker: join(debeziumDirectory, "libs/*"), plugins: join(debeziumDirectory, "plugins") };
+}
+
+const debezium: Component = {
+  name: "debezium",
+  needs: "Maven (mvn) and Java 17 or later",
+  installed: () => existsSync(join(debeziumDirectory, "plugins")),
+  install() {
+    const { connect, log4j, debezium: version } = debeziumVersions;
+    const worker: Artifact[] = [
+      ["org.apache.kafka", "connect-runtime", connect],
+      ["org.apache.kafka", "connect-json", connect],
+      ["org.apache.logging.log4j", "log4j-core", log4j],
+      ["org.apache.logging.log4j", "log4j-slf4j-impl", log4j],
+    ];
+    const plugin: Artifact[] = [["io.debezium", "debezium-connector-postgres", version]];
+    // A plugin has a class loader of its own; what the worker gives it must not lie in its folder a second time.
+    const shared = [
+      "org.apache.kafka",
+      "org.slf4j",
+      "jakarta.ws.rs",
+      "at.yawk.lz4",
+      "org.lz4",
+      "org.xerial.snappy",
+      "com.github.luben",
+    ];
+    makeWhole(debeziumDirectory, (directory) => {
+      copyJars(directory, "libs", worker);
+      copyJars(directory, "plugins/debezium-connector-postgres", plugin, shared);
     });
   },
+};
+
+/** The folder of PostgreSQL's server programs: of PATH, else the newest of Debian's. */
+export function postgresPrograms(): string | undefined {
+  const onPath = findProgram("initdb");
+  if (onPath !== undefined && findProgram("pgbench") !== undefined) return dirname(onPath);
+  const debian = "/usr/lib/postgresql";
+  if (!existsSync(debian)) return undefined;
+  const newest = readdirSync(debian).sort((a, b) => Number(b) - Number(a));
+  return newest.map((version) => join(debian, version, "bin")).find((path) => existsSync(join(path, "initdb")));
+}
+
+const postgres: Component = {
+  name: "postgres",
+  needs: "PostgreSQL's server programs (Debian's package postgresql, installed by itself only for root)",
+  installed: () => postgresPrograms() !== undefined,
+  install: () => installDebian("postgresql"),
 };
 
 /** Folder of the classes compiled from all Java sources of `sourceDirectory`. */
@@ -205,18 +273,21 @@ const kcat: Component = {
   name: "kcat",
   needs: "Debian's package kcat (installed by itself only for root)",
   installed: () => findProgram("kcat") !== undefined,
-  install() {
-    if (findProgram("apt-get") === undefined || process.getuid?.() !== 0)
-      throw new Error("only root may install it with apt-get");
-    const env = { DEBIAN_FRONTEND: "noninteractive" };
-    try {
-      run("apt-get", ["install", "-y", "-q", "--no-install-recommends", "kcat"], { env });
-    } catch {
-      run("apt-get", ["update", "-q"], { env });
-      run("apt-get", ["install", "-y", "-q", "--no-install-recommends", "kcat"], { env });
-    }
-  },
+  install: () => installDebian("kcat"),
 };
+
+function installDebian(name: string): void {
+  if (findProgram("apt-get") === undefined || process.getuid?.() !== 0)
+    throw new Error("only root may install it with apt-get");
+  const env = { DEBIAN_FRONTEND: "noninteractive" };
+  const install = () => run("apt-get", ["install", "-y", "-q", "--no-install-recommends", name], { env });
+  try {
+    install();
+  } catch {
+    run("apt-get", ["update", "-q"], { env });
+    install();
+  }
+}
 
 const suiteDirectory = join(cacheDirectory(), `suite-kafka-python-${versions.kafkaPython}`);
 
@@ -284,7 +355,7 @@ const java = javaComponent("java", javaDriverDirectory);
 const tools = javaComponent("tools", javaToolsDirectory);
 
 /** In the order in which they are installed: Java's programs need the jars. */
-export const components: readonly Component[] = [python, jars, java, tools, go, kcat, suites];
+export const components: readonly Component[] = [python, jars, java, tools, go, kcat, suites, debezium, postgres];
 
 export function component(name: string): Component {
   const found = components.find((candidate) => candidate.name === name);
