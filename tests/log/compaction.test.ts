@@ -4,7 +4,7 @@ import type { PartitionLog } from "../../src/log/log_store.ts";
 import { decodeBatches } from "../../src/protocol/records/decode.ts";
 import { type EncodeOptions, encodeBatch } from "../../src/protocol/records/encode.ts";
 import { baseTime } from "./helpers.ts";
-import { everything, simulation } from "./sim_store.ts";
+import { everything, simulation, unpaced } from "./sim_store.ts";
 
 const hour = 3_600_000;
 const text = (bytes: Uint8Array | null) => (bytes === null ? null : new TextDecoder().decode(bytes));
@@ -223,7 +223,7 @@ describe("compaction", () => {
       clock,
       logger,
       schedule: queueMicrotask,
-      compaction: { mapBytes: 24 * 20 },
+      compaction: { ...unpaced, mapBytes: 24 * 20 },
     } as const;
     const store = LogStore.open(world.disk, "/lake/log", options);
     const one = world.log(store, { ...compacted, segmentBytes: 2_000 });

@@ -78,7 +78,7 @@ class World {
       clock,
       logger,
       schedule: queueMicrotask,
-      compaction: { mapBytes },
+      compaction: { mapBytes, bytesPerSecond: Number.POSITIVE_INFINITY },
     });
   }
 

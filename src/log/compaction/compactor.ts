@@ -16,7 +16,7 @@ import type { RoundResult } from "./round.ts";
 export interface CompactorOptions {
   /** log.cleaner.enable (default true). */
   enabled?: boolean;
-  /** log.cleaner.io.max.bytes.per.second: bytes read and written. */
+  /** log.cleaner.io.max.bytes.per.second: bytes read and written. Infinity takes all pauses away (simulations). */
   bytesPerSecond?: number;
   /** log.cleaner.dedupe.buffer.size. */
   mapBytes?: number;

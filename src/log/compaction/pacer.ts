@@ -25,6 +25,7 @@ export class Pacer {
   private credit: number;
   private creditMs: number;
 
+  /** With an infinite rate it only yields: on a simulated clock nobody would end a pause. */
   constructor(clock: Clock, bytesPerSecond: number, isStopped: () => boolean) {
     this.clock = clock;
     this.bytesPerSecond = bytesPerSecond;
@@ -50,9 +51,11 @@ export class Pacer {
     const beforeMs = clock.monotonicMs();
     await new Promise<void>((resolve) => setImmediate(resolve));
     const othersMs = clock.monotonicMs() - beforeMs;
-    let pauseMs = othersMs > busyMs ? Math.min(4 * othersMs, 4 * limits.cleanerSliceMs) : 0;
-    if (this.bytesPerSecond < Number.POSITIVE_INFINITY) pauseMs = Math.max(pauseMs, this.owedMs());
-    if (pauseMs >= 1) await new Promise<void>((resolve) => void clock.setTimer(pauseMs, resolve));
+    if (this.bytesPerSecond < Number.POSITIVE_INFINITY) {
+      const politeMs = othersMs > busyMs ? Math.min(4 * othersMs, 4 * limits.cleanerSliceMs) : 0;
+      const pauseMs = Math.max(politeMs, this.owedMs());
+      if (pauseMs >= 1) await new Promise<void>((resolve) => void clock.setTimer(pauseMs, resolve));
+    }
     if (this.isStopped()) throw new Stopped("stopped");
     this.sliceStartMs = clock.monotonicMs();
   }
