@@ -5,6 +5,7 @@
 import { limits } from "../base/limits.ts";
 import { brokerNamesOfTopicDefaults } from "../catalog/broker_configs.ts";
 import { type CoordinatorSettings, defaultSettings } from "../groups/coordinator_types.ts";
+import type { CompactorOptions } from "../log/compaction/compactor.ts";
 import type { BrokerConfig } from "./handler.ts";
 import { offsetsTopicConfigs } from "./offsets_topic.ts";
 
@@ -17,9 +18,16 @@ export interface SettingsParts {
     "initialRebalanceDelayMs" | "offsetsRetentionMs" | "sessionTimeoutMsMin" | "sessionTimeoutMsMax"
   >;
   topicDefaults: ReadonlyMap<string, string>;
+  compaction: Required<CompactorOptions>;
 }
 
-export function brokerSettings({ config, listener, groups, topicDefaults }: SettingsParts): Map<string, string> {
+export function brokerSettings({
+  config,
+  listener,
+  groups,
+  topicDefaults,
+  compaction,
+}: SettingsParts): Map<string, string> {
   const { nodeId, advertised, autoCreateTopics, numPartitions, logDirectory } = config;
   const values = brokerNamesOfTopicDefaults(topicDefaults);
   const set = (name: string, value: string | number | boolean) => values.set(name, String(value));
@@ -45,6 +53,10 @@ export function brokerSettings({ config, listener, groups, topicDefaults }: Sett
   set("offsets.topic.replication.factor", 1);
   set("offsets.topic.segment.bytes", offsetsTopicConfigs.get("segment.bytes")!);
   set("log.retention.check.interval.ms", limits.logRetentionCheckMs);
+  set("log.cleaner.enable", compaction.enabled);
+  set("log.cleaner.backoff.ms", compaction.backoffMs);
+  set("log.cleaner.dedupe.buffer.size", compaction.mapBytes);
+  set("log.cleaner.io.max.bytes.per.second", compaction.bytesPerSecond);
   set("max.connections", limits.connectionsMax);
   return values;
 }

@@ -24,6 +24,7 @@ import { nodeGroups } from "../http/node_groups.ts";
 import { addTableMetrics, nodeTables } from "../http/node_tables.ts";
 import { nodeTopics } from "../http/node_topics.ts";
 import type { HttpServices } from "../http/services.ts";
+import { addLogMetrics } from "../log/log_metrics.ts";
 import { LogStore } from "../log/log_store.ts";
 import { type HttpServer, serveHttp } from "../platform/http_server.ts";
 import { lockDirectory } from "../platform/lock.ts";
@@ -31,7 +32,9 @@ import { nodeDisk } from "../platform/node_disk.ts";
 import { SqlEngine } from "../sql/engine.ts";
 import { SqlRunner } from "../tables/execute.ts";
 import { Tables } from "../tables/tables.ts";
-import { showAddress } from "./option_types.ts";
+import { BackupStage } from "./backup_stage.ts";
+import { removeNodeAddress, writeNodeAddress } from "./lake_files.ts";
+import { isWildcardHost, showAddress } from "./option_types.ts";
 import type { NodeConfig } from "./options.ts";
 import type { RunningNode } from "./serve.ts";
 import { version } from "./version.ts";
@@ -74,9 +77,16 @@ async function startLocked(config: NodeConfig, logger: Logger, unlock: () => voi
     listener: kafkaAddress,
     groups: groupSettings,
     topicDefaults: topics.defaultsOf(),
+    compaction: services.logs.compactor.options,
   });
   const stopping = new AbortController();
-  const answering = httpServices(services, metrics, stopping.signal, config.kafkaAdvertise ?? kafkaAddress);
+  const answering = httpServices(
+    services,
+    config.lake,
+    metrics,
+    stopping.signal,
+    config.kafkaAdvertise ?? kafkaAddress,
+  );
   const app = createHttpApp(answering, { logger, host: config.http.host });
   const close = async (http: HttpServer | undefined) => {
     stopping.abort();
@@ -95,13 +105,16 @@ async function startLocked(config: NodeConfig, logger: Logger, unlock: () => voi
     throw error;
   }
   addTableMetrics(metrics, tables);
+  addLogMetrics(metrics, services.logs, services.clock);
   tables.start();
+  writeNodeAddress(config.lake, httpAddressFor(config, http.port));
   const unwatch = watchEventLoop(metrics);
   return {
     kafkaAddress,
     httpAddress: { host: config.http.host, port: http.port },
     async close() {
       unwatch();
+      removeNodeAddress(config.lake);
       await close(http);
       unlock();
     },
@@ -119,7 +132,17 @@ async function openServices(
   const disk = nodeDisk();
   const logDirectory = `${config.lake}/log`;
   const catalog = await Catalog.open(disk, `${config.lake}/catalog`, clock, logger);
-  const logs = LogStore.open(disk, logDirectory, { durability: config.durability, clock, logger });
+  const logs = LogStore.open(disk, logDirectory, {
+    durability: config.durability,
+    clock,
+    logger,
+    compaction: {
+      enabled: config.logCleaner,
+      backoffMs: config.logCleanerBackoffMs,
+      mapBytes: config.logCleanerMemoryBytes,
+      bytesPerSecond: config.logCleanerRateBytes,
+    },
+  });
   for (const name of logs.unclaimedTopics()) if (!catalog.topic(name)) logs.deleteTopic(name);
   const topics = new Topics(catalog, logs, {
     plain: retention(config.retainSecs),
@@ -133,6 +156,7 @@ async function openServices(
         path: `${config.lake}/tables.duckdb`,
         logger,
         memoryBytesMax: config.sqlMemoryLimitBytes,
+        compression: config.sqlStorageCompression,
         timeoutMs: config.sqlTimeoutMs,
       }),
     clock,
@@ -166,6 +190,7 @@ async function openServices(
 /** What the HTTP routes see of the node. */
 function httpServices(
   services: NodeServices,
+  lake: string,
   metrics: MetricsRegistry,
   stopping: AbortSignal,
   kafkaAddress: { host: string; port: number },
@@ -183,6 +208,7 @@ function httpServices(
     tables: nodeTables(catalog),
     groups: nodeGroups(services),
     metrics,
+    backup: new BackupStage({ lake, catalog, logs, tables }),
     notReady: () => [
       ...tables.notReady().map((reason) => ({ part: "sql", reason })),
       ...failedLogs(logs).map((reason) => ({ part: "log", reason })),
@@ -192,6 +218,12 @@ function httpServices(
       return { freeBytes: free, totalBytes: total };
     },
   };
+}
+
+/** Where a command on this machine reaches the node. */
+function httpAddressFor(config: NodeConfig, port: number): string {
+  const { host } = config.http;
+  return `http://${showAddress({ host: isWildcardHost(host) ? "127.0.0.1" : host, port })}`;
 }
 
 /** Partitions whose disk failed, so that they refuse produces; the first few. */

@@ -4,6 +4,7 @@
  * The flag is the entry's name in kebab case without its unit's suffix where the value carries the unit (`flag` says so).
  */
 
+import { limits } from "../base/limits.ts";
 import type { OptionKind } from "./option_types.ts";
 import * as kind from "./option_types.ts";
 
@@ -99,6 +100,38 @@ export const nodeOptions = {
     default: undefined,
     defaultText: "the same as --retain-secs",
     description: "How long records stay in the log of a table, where the table's topic sets no `retention.ms`.",
+  }),
+  logCleaner: option<boolean>({
+    flag: "log-cleaner",
+    kind: kind.toggle,
+    default: true,
+    description: "Compact the logs of topics with `cleanup.policy=compact`.",
+    environmentAliases: [{ name: "KAFKA_LOG_CLEANER_ENABLE" }],
+    fileAliases: [{ name: "log.cleaner.enable" }],
+  }),
+  logCleanerBackoffMs: option({
+    flag: "log-cleaner-backoff-ms",
+    kind: kind.durationIn("ms"),
+    default: limits.cleanerBackoffMs,
+    description: "Pause between two searches for logs to compact.",
+    environmentAliases: [{ name: "KAFKA_LOG_CLEANER_BACKOFF_MS" }],
+    fileAliases: [{ name: "log.cleaner.backoff.ms" }],
+  }),
+  logCleanerMemoryBytes: option({
+    flag: "log-cleaner-memory",
+    kind: kind.sizeBetween(64 * 1024, 1024 ** 3),
+    default: limits.cleanerMapBytesMax,
+    description: "Memory for the keys of one compaction, 24 bytes a key; with more keys it takes several passes.",
+    environmentAliases: [{ name: "KAFKA_LOG_CLEANER_DEDUPE_BUFFER_SIZE" }],
+    fileAliases: [{ name: "log.cleaner.dedupe.buffer.size" }],
+  }),
+  logCleanerRateBytes: option({
+    flag: "log-cleaner-rate",
+    kind: kind.sizeBetween(64 * 1024, 1024 ** 4),
+    default: limits.cleanerBytesPerSecondMax,
+    description: "Bytes that compaction may read and write in a second.",
+    environmentAliases: [{ name: "KAFKA_LOG_CLEANER_IO_MAX_BYTES_PER_SECOND", convert: rate }],
+    fileAliases: [{ name: "log.cleaner.io.max.bytes.per.second", convert: rate }],
   }),
   autoCreateTopics: option<boolean>({
     flag: "auto-create-topics",
@@ -199,6 +232,12 @@ export function environmentName(flag: string): string {
 
 function secondsOfMs(text: string): string {
   return scaled(text, 1 / 1000);
+}
+
+/** Kafka's default is the largest double, written so. */
+function rate(text: string): string {
+  const number = Number(text);
+  return Number.isFinite(number) ? String(Math.round(Math.min(number, 1024 ** 4))) : text;
 }
 
 /** Whole seconds of a number in another unit; -1 (no limit) stays. Text that is no number is left for the parser to refuse. */

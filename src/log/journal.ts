@@ -159,7 +159,8 @@ export class Journal {
   }
 }
 
-function frameOf(payload: Uint8Array): Uint8Array {
+/** The content of a `<generation>.snapshot` file. */
+export function frameOf(payload: Uint8Array): Uint8Array {
   const frame = new Uint8Array(headerBytes + payload.length);
   const view = new DataView(frame.buffer);
   view.setUint32(0, payload.length);

@@ -119,7 +119,7 @@ export class LogStore {
     }
     store.every(limits.logCheckpointMs, () => store.checkpoint());
     store.every(limits.logRetentionCheckMs, () => store.clean());
-    store.every(limits.cleanerBackoffMs, () => store.compact());
+    store.every(store.compactor.options.backoffMs, () => store.compact());
     return store;
   }
 

@@ -12,6 +12,7 @@ import { type Cleanable, cleanable } from "./compaction/cleanable.ts";
 import type { Pacer } from "./compaction/pacer.ts";
 import { CompactionRound, type RoundResult } from "./compaction/round.ts";
 import type { LogContext } from "./context.ts";
+import { type DurableFiles, durableFilesOf } from "./durable_files.ts";
 import { loadPartition } from "./load.ts";
 import type { LogConfig } from "./log_config.ts";
 import { LogState } from "./log_state.ts";
@@ -250,6 +251,12 @@ export class PartitionLog {
     }
     this.checkpointed = await checkpointPartition(this.context, state, writer.durable, this.checkpointed, isLast);
     return this.checkpointed;
+  }
+
+  /** What a copy of the partition as it is now consists of. */
+  durableFiles(): DurableFiles {
+    const { state, writer } = this.load();
+    return durableFilesOf(this.context.disk, state, writer.durable);
   }
 
   /** Loads the partition now rather than with its first use. */

@@ -16,6 +16,8 @@ import type { RoundResult } from "./round.ts";
 export interface CompactorOptions {
   /** log.cleaner.enable (default true). */
   enabled?: boolean;
+  /** log.cleaner.backoff.ms. */
+  backoffMs?: number;
   /** log.cleaner.io.max.bytes.per.second: bytes read and written. Infinity takes all pauses away (simulations). */
   bytesPerSecond?: number;
   /** log.cleaner.dedupe.buffer.size. */
@@ -79,13 +81,14 @@ export class Compactor {
   /** Partitions that could not be read, until the next start. */
   readonly uncleanable = new Map<PartitionLog, string>();
   private readonly host: CompactorHost;
-  private readonly options: Required<CompactorOptions>;
+  readonly options: Required<CompactorOptions>;
   private running: Promise<number> | undefined;
 
   constructor(host: CompactorHost, options: CompactorOptions = {}) {
     this.host = host;
     this.options = {
       enabled: options.enabled ?? true,
+      backoffMs: options.backoffMs ?? limits.cleanerBackoffMs,
       bytesPerSecond: options.bytesPerSecond ?? limits.cleanerBytesPerSecondMax,
       mapBytes: options.mapBytes ?? limits.cleanerMapBytesMax,
     };
