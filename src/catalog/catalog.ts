@@ -9,7 +9,7 @@ import { KafkaError } from "../base/kafka_error.ts";
 import { limits } from "../base/limits.ts";
 import type { Logger } from "../base/log.ts";
 import { randomUuid, type Uuid } from "../base/uuid.ts";
-import { type Disk, Journal, JournalError } from "../log/journal.ts";
+import { type Disk, frameOf, Journal, JournalError } from "../log/journal.ts";
 import type { CatalogChange, NewTopic, TableDefinition, TopicEntry } from "./entries.ts";
 import { topicNameFault } from "./names.ts";
 
@@ -272,7 +272,16 @@ export class Catalog {
     for (const [space, key, value] of snapshot.values) this.setValue(space, key, value);
   }
 
+  /** What is durable now, as the content of the file `1.snapshot` of a catalog's folder that holds nothing else. */
+  exported(): Uint8Array {
+    return frameOf(this.snapshot());
+  }
+
   private takeSnapshot(): void {
+    this.journal.snapshot(this.snapshot());
+  }
+
+  private snapshot(): Uint8Array {
     const snapshot: Snapshot = {
       format: formatVersion,
       events: this.eventCount,
@@ -282,7 +291,7 @@ export class Catalog {
         [...map].map(([key, value]): [string, string, unknown] => [space, key, value]),
       ),
     };
-    this.journal.snapshot(new TextEncoder().encode(JSON.stringify(snapshot)));
+    return new TextEncoder().encode(JSON.stringify(snapshot));
   }
 }
 

@@ -7,6 +7,7 @@ import { Command, CommanderError, InvalidArgumentError, Option } from "commander
 import { addCompletion } from "./completion.ts";
 import { CliError, type Io, UsageError } from "./io.ts";
 import { addKafkaCommands } from "./kafka_commands.ts";
+import { addLakeCommands } from "./lake_commands.ts";
 import { environmentName, type NodeOption, type NodeOptionName, nodeOptionEntries } from "./options.ts";
 import type { ServeFlags, StartNode } from "./serve.ts";
 import { addSqlCommand, duckdbSpelling } from "./sql_command.ts";
@@ -76,6 +77,7 @@ export function createProgram(
   addServe(program, io, dependencies, done, argv);
   addSqlCommand(program, { io, act });
   addKafkaCommands(program, { io, act });
+  addLakeCommands(program, { io, act });
   addConfig(program, io, done);
   addCompletion(program, { io, act });
   return program;

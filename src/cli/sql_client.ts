@@ -1,5 +1,5 @@
 /** A node's HTTP API as the shell uses it. Failures are CliErrors, except SQL's own: SqlFailure. */
-import type { TableSummary, TopicSummary } from "../http/services.ts";
+import type { BackupContents, TableSummary, TopicSummary } from "../http/services.ts";
 import { CliError, UsageError } from "./io.ts";
 
 export class SqlFailure extends Error {
@@ -56,6 +56,14 @@ export class SqlClient {
 
   async groups(): Promise<{ group_id: string; state: string; members: number }[]> {
     return (await this.#get<{ groups: { group_id: string; state: string; members: number }[] }>("/v1/groups")).groups;
+  }
+
+  async makeBackup(): Promise<BackupContents> {
+    return (await this.#request("/v1/backup", { method: "POST" })).json() as Promise<BackupContents>;
+  }
+
+  async removeBackup(): Promise<void> {
+    await this.#request("/v1/backup", { method: "DELETE" });
   }
 
   async #get<T>(path: string): Promise<T> {

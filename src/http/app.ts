@@ -6,6 +6,7 @@
 import { OpenAPIHono } from "@hono/zod-openapi";
 import type { Context, Next } from "hono";
 import { type Logger, silentLogger } from "../base/log.ts";
+import { addBackupRoutes } from "./backup_routes.ts";
 import { addGroupRoutes } from "./group_routes.ts";
 import { addHealthRoutes } from "./health_routes.ts";
 import { addMetricsCollectors } from "./metrics_collectors.ts";
@@ -34,6 +35,7 @@ export function createHttpApp(services: HttpServices, options: HttpAppOptions = 
   addTopicRoutes(app, services);
   addRecordRoutes(app, services);
   addGroupRoutes(app, services);
+  if (services.backup) addBackupRoutes(app, services.backup);
   addDocument(app, services);
   addMetricsCollectors(services);
   app.onError((error, context) => {

@@ -11,10 +11,25 @@ export interface HttpServices {
   tables: TableService;
   groups: GroupService;
   metrics: MetricsRegistry;
+  /** Absent where there are no files to copy. */
+  backup?: BackupService;
   /** What keeps the node from being ready, by part; empty when it is. */
   notReady(): ReadinessReason[] | Promise<ReadinessReason[]>;
   /** Free and total bytes of the lake's file system. */
   storage(): { freeBytes: number; totalBytes: number };
+}
+
+export interface BackupService {
+  make(): Promise<BackupContents>;
+  remove(): void;
+}
+
+/** Names as in the HTTP answer. Paths of files are relative to `directory`. */
+export interface BackupContents {
+  directory: string;
+  cluster_id: string;
+  partitions: { topic: string; partition: number; start_offset: number; end_offset: number }[];
+  files: { path: string; bytes: number }[];
 }
 
 export interface NodeFacts {

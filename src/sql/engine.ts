@@ -221,6 +221,11 @@ export class SqlEngine {
     return this.request({ kind: "checkpoint" });
   }
 
+  /** Copies the database's files into a folder: all that is committed. No statement advances meanwhile, about a second for each GiB. */
+  copyTo(folder: string): Promise<void> {
+    return this.request({ kind: "copy", folder });
+  }
+
   status(): Promise<EngineStatus> {
     return this.request({ kind: "status" });
   }

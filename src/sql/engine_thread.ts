@@ -126,6 +126,9 @@ export class EngineThread {
       case "sync":
         core.files.syncLog();
         return undefined;
+      case "copy":
+        core.files.copyTo(request.folder);
+        return undefined;
       case "status":
         return core.status();
       case "close":

@@ -111,6 +111,8 @@ export type EngineRequest =
   | { kind: "cursors"; id: number }
   | { kind: "sync"; id: number }
   | { kind: "checkpoint"; id: number }
+  /** Copies the database's files, as they are committed, into a folder. */
+  | { kind: "copy"; id: number; folder: string }
   | { kind: "status"; id: number }
   | { kind: "close"; id: number };
 

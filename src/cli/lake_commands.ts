@@ -1,0 +1,27 @@
+/** Flags of the commands that work on a lake's files: `backup`, `restore`, `check`, `rebuild`. */
+import type { Command } from "commander";
+import type { CommandContext } from "./kafka_commands.ts";
+
+export function addLakeCommands(program: Command, { io, act }: CommandContext): void {
+  program
+    .command("backup")
+    .argument("<LAKE>", "the lake's folder; a node may be running on it")
+    .argument("<DIR>", "where the backup is; made if need be, and brought up to date if it is there")
+    .description("copy a lake, with checksums")
+    .option(
+      "--url <URL>",
+      "HTTP address of the node that runs on the lake [env: ROWLOG_URL] [default: what the lake says]",
+    )
+    .action((lake, directory, flags) =>
+      act(async () => (await import("./backup.ts")).backup(lake, directory, flags, io)),
+    );
+  program
+    .command("restore")
+    .argument("<DIR>", "a backup")
+    .argument("[LAKE]", "the folder to make; must be absent or empty")
+    .description("make a lake out of a backup, and check it on the way")
+    .option("--dry", "check the backup only")
+    .action((directory, lake, flags) =>
+      act(async () => (await import("./restore.ts")).restore(directory, lake, flags, io)),
+    );
+}
