@@ -107,6 +107,18 @@ export const limits = {
   gateWaitMs: 20_000,
   /** Batches and writes that wait for one table. */
   gateWaitersMax: 1_024,
+  /** Records that one SQL transaction makes, in bytes; they are held in memory until its commit. */
+  sqlTransactionBytesMax: 256 * 1024 * 1024,
+  /** Size up to which records of a SQL transaction go into one batch, in bytes (a topic's max.message.bytes may be less). */
+  sqlBatchBytesMax: 1024 * 1024,
+  /** Longest wait of a write for the one before it, in milliseconds. */
+  sqlWriteWaitMs: 30_000,
+  /** Longest wait of a COMMIT's answer for the logs, in milliseconds; the records are appended in any case. */
+  sqlAppendWaitMs: 30_000,
+  /** Open SQL sessions. */
+  sqlSessionsMax: 1_000,
+  /** Time after which a session without a transaction is closed when nobody uses it, in milliseconds. */
+  sqlSessionIdleMs: 600_000,
   /** Depth of nesting of one JSON value. */
   jsonDepthMax: 500,
   /** Schema blocks of change events that are remembered for each table, and the largest that is taken, in bytes. */

@@ -171,7 +171,7 @@ function catalogState(text: string): string {
 function binderState(text: string): string {
   if (/ambiguous reference|ambiguous/i.test(text)) return "42702";
   if (
-    /referenced column|column ".*" (in|not)|does not have a column|column with name|no column named|could not find key/i.test(
+    /referenced (?:update )?column|column ".*" (in|not)|does not have a column|column with name|no column named|could not find key/i.test(
       text,
     )
   )

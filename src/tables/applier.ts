@@ -13,7 +13,7 @@ import { SharedArena } from "../base/shared_arena.ts";
 import { SqlError } from "../base/sql_error.ts";
 import type { TopicEntry } from "../catalog/catalog.ts";
 import type { PartitionLog } from "../log/partition_log.ts";
-import { batchSizeAt } from "../protocol/records/batch.ts";
+import { BatchHeader, batchSizeAt } from "../protocol/records/batch.ts";
 import type { ApplyRequest, ArrowInsert, Cursor } from "../sql/messages.ts";
 import { chunkFromLog } from "./ingest.ts";
 import { Room } from "./room.ts";
@@ -56,6 +56,8 @@ interface Work {
 }
 
 export interface ApplierOptions {
+  /** Whether DuckDB has a batch's rows already: SQL wrote them (writes/outbox.ts). */
+  passesOver?: (header: BatchHeader) => boolean;
   target: ApplyTarget;
   clock: Clock;
   logger: Logger;
@@ -63,6 +65,7 @@ export interface ApplierOptions {
 
 export class Applier {
   private readonly target: ApplyTarget;
+  private readonly passesOver: (header: BatchHeader) => boolean;
   private readonly clock: Clock;
   private readonly arena = new SharedArena();
   private readonly room: Room;
@@ -83,6 +86,7 @@ export class Applier {
 
   constructor(options: ApplierOptions) {
     this.target = options.target;
+    this.passesOver = options.passesOver ?? (() => false);
     this.clock = options.clock;
     this.room = new Room(options.clock, limits.applierThrottleMsMax);
     this.logger = options.logger;
@@ -172,6 +176,11 @@ export class Applier {
       this.queuedBytes += chunk.bytes;
     }
     return this.queuedBytes > limits.applierThrottleBytes ? this.room.wait() : undefined;
+  }
+
+  /** A batch that was just appended and whose rows DuckDB has: its offsets are passed over without a look at the log. */
+  passOver(topic: string, partition: number, baseOffset: number, nextOffset: number): void {
+    void this.enqueue(topic, partition, noRows(baseOffset, nextOffset));
   }
 
   /**
@@ -402,7 +411,11 @@ export class Applier {
       for (let at = 0; ; ) {
         const size = batchSizeAt(part, at);
         if (size === 0) break;
-        const chunk = chunkFromLog(table, partition, part.subarray(at, at + size), (offset, reason) =>
+        const batch = part.subarray(at, at + size);
+        const header = new BatchHeader(batch);
+        const chunk = this.passesOver(header)
+          ? noRows(header.baseOffset, header.lastOffset + 1)
+          : chunkFromLog(table, partition, batch, (offset, reason) =>
           this.logger.error("a record in the log is no row of its table; it is left out", {
             topic: table.topic.name,
             partition,
@@ -518,6 +531,11 @@ export class Applier {
       this.wake = wake;
     });
   }
+}
+
+/** What moves the cursor alone. */
+function noRows(baseOffset: number, nextOffset: number): RowChunk {
+  return { baseOffset, nextOffset, rows: 0, columns: [], bytes: 0 };
 }
 
 function longer(pauseMs: number): number {

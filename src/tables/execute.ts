@@ -2,25 +2,24 @@
  * Statements as users send them: cut apart, let through or refused one by one, run in order. Reads wait until the tables have everything that
  * was acknowledged before; the answer is that of the last statement.
  */
-
-import { KafkaError } from "../base/kafka_error.ts";
 import { SqlError } from "../base/sql_error.ts";
-import type { Catalog } from "../catalog/catalog.ts";
-import { topicNameFault } from "../catalog/names.ts";
 import type { SqlEngine } from "../sql/engine.ts";
 import type { ResultForm, SqlParameters } from "../sql/messages.ts";
-import type { ResultStream } from "../sql/result.ts";
+import { bindParameters } from "../sql/parameters.ts";
 import type { Statement } from "../sql/statements.ts";
-import { nameOf, type Token, wordOf } from "../sql/tokens.ts";
-import { quoteText } from "../sql/types.ts";
-import { type CreateTable, parseCreateTable, qualifiedName } from "./create_table.ts";
-import { describeTable, engineStatement } from "./describe.ts";
-import { cellsOf, run } from "./engine_calls.ts";
-import { refuseNeededDrop } from "./needed_definitions.ts";
-import type { PlainTopics } from "./plain_topics.ts";
-import { wayOf } from "./statement_gate.ts";
-import { tableOptions } from "./table_options.ts";
-import { quotedTable, type Tables } from "./tables.ts";
+import { nameOf, type Token } from "../sql/tokens.ts";
+import { Definitions, reservedSchemas } from "./definitions.ts";
+import { Reads } from "./reads.ts";
+import { emptyResult, rowsResult, type SqlResult } from "./results.ts";
+import { type Way, wayOf } from "./statement_gate.ts";
+import type { Table } from "./table.ts";
+import { topicName } from "./table_name.ts";
+import type { Tables } from "./tables.ts";
+import type { WriteAnswer } from "./writes/captured_write.ts";
+import type { SqlSession } from "./writes/session.ts";
+import { SqlSessions } from "./writes/sessions.ts";
+import type { WriteTransaction } from "./writes/transaction.ts";
+import { parseWrite, type WriteStatement } from "./writes/write_statement.ts";
 
 export interface ExecuteOptions {
   params?: SqlParameters;
@@ -29,32 +28,62 @@ export interface ExecuteOptions {
   signal?: AbortSignal;
   /** How the rows of the last statement come; `json` when absent. */
   form?: ResultForm;
+  /** Of `SqlSessions.open`; absent: what the text begins ends with it. */
+  session?: string;
 }
 
-/** Schemas of the node's own. */
-const reserved = new Set([
-  "_rowlog",
-  "_rowlog_describe",
-  "_topics",
-  "information_schema",
-  "pg_catalog",
-  "temp",
-  "system",
-]);
+export interface RunnerOptions {
+  /** Milliseconds after which a transaction of a session is rolled back in which nothing happens. */
+  idleMs?: number;
+}
+
+/** A statement on its way, with what is said to it. */
+interface Running {
+  engine: SqlEngine;
+  session: SqlSession;
+  statement: Statement;
+  options: ExecuteOptions;
+}
+
+const idleMsByDefault = 10_000;
 
 export class SqlRunner {
+  readonly sessions: SqlSessions;
   private readonly tables: Tables;
-  private readonly catalog: Catalog;
-  private readonly plain: PlainTopics;
+  private readonly reads: Reads;
+  private readonly definitions: Definitions;
 
-  constructor(tables: Tables) {
+  constructor(tables: Tables, { idleMs = idleMsByDefault }: RunnerOptions = {}) {
     this.tables = tables;
-    this.catalog = tables.catalog;
-    this.plain = tables.plain;
+    this.reads = new Reads(tables);
+    this.definitions = new Definitions(tables, this.reads);
+    this.sessions = new SqlSessions({
+      writes: tables.writes,
+      engine: () => tables.engine(),
+      clock: tables.clock,
+      idleMs,
+    });
   }
 
   /** Runs all statements of `text`; `params` go to the last one. Throws SqlError with positions in the whole text. */
-  async execute(text: string, options: ExecuteOptions = {}): Promise<ResultStream> {
+  async execute(text: string, options: ExecuteOptions = {}): Promise<SqlResult> {
+    if (options.session !== undefined)
+      return await this.sessions.use(options.session, (session) => this.executeIn(session, text, options));
+    const session = this.sessions.once();
+    try {
+      const result = await this.executeIn(session, text, options);
+      if (!session.inTransaction) return result;
+      result.close();
+      throw new SqlError(
+        "25000",
+        "the text ends inside a transaction, which was rolled back: COMMIT in the same text, or use a session",
+      );
+    } finally {
+      if (session.inTransaction) await session.end();
+    }
+  }
+
+  private async executeIn(session: SqlSession, text: string, options: ExecuteOptions): Promise<SqlResult> {
     const engine = await this.tables.engine();
     const statements = await engine.statements(text);
     if (statements.length === 0) throw new SqlError("42601", "there is no statement to run");
@@ -64,12 +93,8 @@ export class SqlRunner {
       const isLast = i === statements.length - 1;
       try {
         if (options.signal?.aborted) throw new SqlError("57014", "nobody waits for the answer");
-        const result = await this.runOne(
-          engine,
-          statement,
-          ways[i]!,
-          isLast ? options : { ...options, params: undefined },
-        );
+        const given = isLast ? options : { ...options, params: undefined, form: undefined };
+        const result = await this.runOne({ engine, session, statement, options: given }, ways[i]!);
         if (isLast) return result;
         for await (const _rows of result.rows());
       } catch (error) {
@@ -78,268 +103,129 @@ export class SqlRunner {
     }
   }
 
-  private async runOne(
-    engine: SqlEngine,
-    statement: Statement,
-    way: ReturnType<typeof wayOf>,
-    options: ExecuteOptions,
-  ): Promise<ResultStream> {
-    if (way === "create_table") return await this.createTable(engine, statement);
-    if (way === "drop_table") return await this.dropTable(engine, statement);
-    if (way === "define") {
-      await this.checkDefinition(engine, statement);
-      await engine.query(statement.text, options);
-      // DuckDB 1.4 cannot replay every definition from its log (a type behind its own schema, say), and would then open no table
-      // any more after a crash: definitions go into the database file at once.
-      await engine.checkpoint();
-      return emptyResult();
+  private async runOne(running: Running, way: Way): Promise<SqlResult> {
+    const { session, statement } = running;
+    switch (way) {
+      case "begin":
+        session.begin();
+        return emptyResult();
+      case "commit":
+        return emptyResult(await session.commit());
+      case "rollback":
+        await session.rollback();
+        return emptyResult();
+      case "write":
+        return await this.write(running);
+      case "read":
+        return await this.read(running);
+      default:
+        session.refuseInTransaction(statement.words.slice(0, 2).join(" ").toUpperCase());
+        return await this.define(running, way);
     }
-    await this.prepareRead(engine, statement.text);
-    return await engine.stream(statement.text, options);
   }
 
-  /** Makes visible what was acknowledged before now: in tables, and in the plain topics that the statement names. */
-  private async prepareRead(engine: SqlEngine, text: string): Promise<void> {
-    const names = await this.namesIn(engine, text);
-    const topics = this.plain.find(names);
-    const lower = new Set([...names].map((name) => name.toLowerCase()));
-    await Promise.all([
-      this.tables.barrier(({ definition }) => lower.has(definition.name.toLowerCase())),
-      topics.length > 0 || this.plain.isStale ? this.plain.prepare(engine, topics) : undefined,
-    ]);
+  private async read(running: Running): Promise<SqlResult> {
+    const { engine, session, statement, options } = running;
+    // A look at the text saves most queries the question for their tokens.
+    if (/produce/i.test(statement.text) && callsProduce(await engine.tokens(statement.text)))
+      return await this.select(running);
+    const prepare = () => this.reads.prepare(engine, statement.text);
+    if (session.inTransaction) return await session.read(statement.text, withoutSession(options), prepare);
+    await prepare();
+    return await engine.stream(statement.text, withoutSession(options));
   }
 
-  /** Names of tables that the statement reads, those inside of views too. */
-  private async namesIn(engine: SqlEngine, text: string): Promise<Set<string>> {
-    const names = new Set<string>();
-    let texts = [text];
-    for (let depth = 0; texts.length > 0 && depth < 32; depth++) {
-      const found: string[] = [];
-      for (const one of texts)
-        for (const name of await this.tableNames(engine, one)) {
-          if (names.has(name)) continue;
-          names.add(name);
-          if (this.catalog.topic(name) === undefined) found.push(name);
-        }
-      texts = found.length === 0 ? [] : await viewTexts(engine, found);
-    }
-    return names;
+  /** A query with produce(). */
+  private async select({ engine, session, statement, options }: Running): Promise<SqlResult> {
+    if (statement.kind !== "select")
+      throw new SqlError("0A000", "produce() can be called in a SELECT only, or in a statement that writes");
+    const bound = await bind(engine, statement.text, options.params);
+    const work = (transaction: WriteTransaction) => transaction.select(bound.sql, limitsOf(options));
+    return await this.written(session, work, () => this.reads.prepare(engine, statement.text)).catch(bound.fail);
   }
 
-  private async tableNames(engine: SqlEngine, text: string): Promise<string[]> {
+  private async write({ engine, session, statement, options }: Running): Promise<SqlResult> {
+    const bound = await bind(engine, statement.text, options.params);
     try {
-      return await engine.tableNames(text);
-    } catch {
-      // DuckDB cannot say before the tables exist: take every name in the text that is a topic's.
-      const tokens = await engine.tokens(text);
-      return tokens.filter((token) => token.kind === "name" || token.kind === "keyword").map(nameOf);
-    }
-  }
-
-  private async checkDefinition(engine: SqlEngine, statement: Statement): Promise<void> {
-    const tokens = await engine.tokens(statement.text);
-    for (const token of tokens)
-      if (token.kind === "name" && reserved.has(nameOf(token).toLowerCase()))
-        throw new SqlError("42501", `${nameOf(token)} belongs to the node`, token.start + 1);
-    if (statement.kind === "drop_schema") this.checkSchemaIsEmpty(tokens);
-    if (statement.kind === "create_view") this.checkViewName(tokens);
-    if (/^drop_(view|type|macro|sequence)$/.test(statement.kind))
-      await refuseNeededDrop(
-        engine,
-        tokens,
-        [...this.tables.all()].map(({ definition }) => definition),
-      );
-    // A view over a plain topic needs the topic's table when it is made.
-    if (statement.kind === "create_view" || statement.kind === "create_macro")
-      await this.prepareRead(engine, statement.text);
-  }
-
-  private checkSchemaIsEmpty(tokens: readonly Token[]): void {
-    const names = new Set(tokens.map((token) => nameOf(token).toLowerCase()));
-    for (const { definition } of this.tables.all())
-      if (names.has(definition.schema.toLowerCase()))
-        throw new SqlError(
-          "2BP01",
-          `schema ${definition.schema} has tables, such as ${definition.name}: drop them first`,
-        );
-    const cascade = tokens.find((token) => wordOf(token) === "cascade");
-    if (cascade !== undefined)
-      throw new SqlError(
-        "0A000",
-        "DROP SCHEMA … CASCADE is not available: drop what is in it first",
-        cascade.start + 1,
-      );
-  }
-
-  private checkViewName(tokens: readonly Token[]): void {
-    let at = 1;
-    while (wordOf(tokens[at]) !== "view") at++;
-    at++;
-    if (wordOf(tokens[at]) === "if") at += 3;
-    const { schema, name } = qualifiedName(tokens, at);
-    if (schema !== "main") return;
-    const taken = this.sameName(name);
-    if (taken !== undefined)
-      throw new SqlError("42P07", `a topic "${taken}" exists, and the view would hide it`, tokens[at]!.start + 1);
-  }
-
-  /** A topic whose name differs from `name` in case at most. */
-  private sameName(name: string): string | undefined {
-    const lower = name.toLowerCase();
-    for (const topic of this.catalog.topics()) if (topic.name.toLowerCase() === lower) return topic.name;
-    return undefined;
-  }
-
-  private async createTable(engine: SqlEngine, statement: Statement): Promise<ResultStream> {
-    const create = parseCreateTable(statement.text, await engine.tokens(statement.text));
-    return await this.tables.inOrder(async () => {
-      const topic = topicName(create);
-      const fault = topicNameFault(topic);
-      if (fault !== undefined)
-        throw new SqlError("42602", `the table would be topic "${topic}". ${fault}`, create.namePosition);
-      if (reserved.has(create.schema.toLowerCase()))
-        throw new SqlError("42501", `schema ${create.schema} belongs to the node`, create.namePosition);
-      if (await this.existsAlready(create, topic)) return emptyResult();
-      await this.checkDuckDbNames(engine, create);
-      const options = tableOptions(create.options);
-      const { partitions, configs } = options;
-      const table = await describeTable(engine, create, options);
-      await this.makeTable(engine, create, topic, table, partitions, configs);
-      return emptyResult();
-    });
-  }
-
-  private async makeTable(
-    engine: SqlEngine,
-    create: CreateTable,
-    name: string,
-    table: Awaited<ReturnType<typeof describeTable>>,
-    partitions: number,
-    configs: ReadonlyMap<string, string>,
-  ): Promise<void> {
-    if (create.orReplace && this.catalog.topic(name) !== undefined) await this.deleteTable(name);
-    await this.tables.settled();
-    await run(engine, await engineStatement(engine, table));
-    try {
-      const topic = await this.catalog.createTopic({ name, partitions, configs, table });
-      await engine.apply({ inserts: [], cursors: [{ topicId: topic.id, partition: 0, nextOffset: 0 }] });
+      const [parsed] = await engine.statements(bound.sql);
+      const write = parseWrite(parsed!, await engine.tokens(bound.sql));
+      const work = (transaction: WriteTransaction) => transaction.write(write, this.target(write), limitsOf(options));
+      return await this.written(session, work, () => this.reads.prepare(engine, bound.sql));
     } catch (error) {
-      await run(engine, `DROP TABLE IF EXISTS ${quotedTable(table)}`);
-      if (error instanceof KafkaError) throw new SqlError("42P07", error.message, create.namePosition);
-      throw error;
+      return bound.fail(error);
     }
   }
 
-  /** True when IF NOT EXISTS makes this a no-op. */
-  private async existsAlready(create: CreateTable, topic: string): Promise<boolean> {
-    const taken = this.sameName(topic);
-    if (taken === undefined) return false;
-    const entry = this.catalog.topic(taken)!;
-    if (taken !== topic)
-      throw new SqlError(
-        "42P07",
-        `topic "${taken}" exists, and "${topic}" differs from it only in case`,
-        create.namePosition,
-      );
-    if (entry.table === undefined)
-      throw new SqlError(
-        "42P07",
-        `topic "${topic}" exists already and is no table; choose another name, or delete the topic`,
-        create.namePosition,
-      );
-    const { schema, name } = entry.table;
-    if (schema !== create.schema || name !== create.name)
-      throw new SqlError(
-        "42P07",
-        `topic "${topic}" is that of table "${name}" in schema "${schema}"`,
-        create.namePosition,
-      );
-    if (create.ifNotExists) return true;
-    if (create.orReplace) return false;
-    throw new SqlError("42P07", `table "${topic}" exists already`, create.namePosition);
+  private async written(
+    session: SqlSession,
+    work: (transaction: WriteTransaction) => Promise<WriteAnswer>,
+    prepare: () => Promise<void>,
+  ): Promise<SqlResult> {
+    const { answer, placements } = await session.write(work, prepare);
+    return rowsResult(answer.columns, answer.rows, placements);
   }
 
-  private async checkDuckDbNames(engine: SqlEngine, { schema, name, namePosition }: CreateTable): Promise<void> {
-    const schemas = await cellsOf(
-      engine,
-      `SELECT 1 FROM duckdb_schemas() WHERE database_name = 'rowlog' AND schema_name = ${quoteText(schema)}`,
+  /** The table that a statement writes to. Throws SqlError. */
+  private target({ schema, name, position }: WriteStatement): Table {
+    if (reservedSchemas.has(schema.toLowerCase()))
+      throw new SqlError("42501", `schema ${schema} belongs to the node`, position);
+    const wanted = topicName({ schema, name });
+    const table = this.tables.table(wanted) ?? this.tables.find(wanted);
+    if (table !== undefined) return table;
+    const topic = this.tables.catalog.topic(wanted);
+    if (topic === undefined)
+      throw new SqlError("42P01", `there is no table "${wanted}" to write to (views cannot be written to)`, position);
+    throw new SqlError(
+      "42809",
+      `"${wanted}" is a topic and no table: SELECT produce('${wanted}', key, value) writes to it`,
+      position,
     );
-    if (schemas.length === 0)
-      throw new SqlError("3F000", `there is no schema "${schema}"; make it with CREATE SCHEMA`, namePosition);
-    const views = await cellsOf(
-      engine,
-      `SELECT 1 FROM duckdb_views() WHERE database_name = 'rowlog' AND schema_name = ${quoteText(schema)} AND lower(view_name) = lower(${quoteText(name)})`,
-    );
-    if (views.length > 0) throw new SqlError("42P07", `a view "${name}" exists already`, namePosition);
   }
 
-  private async dropTable(engine: SqlEngine, statement: Statement): Promise<ResultStream> {
-    const tokens = await engine.tokens(statement.text);
-    let at = 2;
-    const ifExists = wordOf(tokens[at]) === "if" && wordOf(tokens[at + 1]) === "exists";
-    if (ifExists) at += 2;
-    const target = qualifiedName(tokens, at);
-    const position = tokens[at]!.start + 1;
-    const behind = wordOf(tokens[target.next]);
-    if (tokens[target.next] !== undefined && behind !== "cascade" && behind !== "restrict")
-      throw new SqlError(
-        "42601",
-        `unexpected "${tokens[target.next]!.text}" behind the table; drop one at a time`,
-        tokens[target.next]!.start + 1,
-      );
-    await this.tables.inOrder(async () => {
-      const topic = this.existing(topicName(target));
-      if (topic === undefined) {
-        if (ifExists) return;
-        throw new SqlError("42P01", `table "${topicName(target)}" does not exist`, position);
-      }
-      if (this.catalog.topic(topic)!.table === undefined)
-        throw new SqlError("42809", `"${topic}" is a plain topic, not a table; delete the topic instead`, position);
-      await this.deleteTable(topic);
-    });
-    return emptyResult();
-  }
-
-  /** As DuckDB finds names: the exact one, else one that differs in case. */
-  private existing(name: string): string | undefined {
-    return this.catalog.topic(name) === undefined ? this.sameName(name) : name;
-  }
-
-  /** Resolves when the table is gone from DuckDB too. Within `inOrder`. */
-  private async deleteTable(name: string): Promise<void> {
-    const table = this.tables.table(name);
-    await this.catalog.deleteTopic(name);
-    if (table !== undefined) await this.tables.forget(table);
+  /** One at a time with transactions that write: a table does not change under them. */
+  private async define({ engine, statement, options }: Running, way: Way): Promise<SqlResult> {
+    const endTurn = await this.tables.writes.takeTurn();
+    try {
+      if (way === "create_table") await this.definitions.createTable(engine, statement);
+      else if (way === "drop_table") await this.definitions.dropTable(engine, statement);
+      else await this.definitions.define(engine, statement, options);
+      return emptyResult();
+    } finally {
+      endTurn();
+    }
   }
 }
 
-function topicName({ schema, name }: { schema: string; name: string }): string {
-  return schema === "main" ? name : `${schema}.${name}`;
+function withoutSession({ params, timeoutMs, signal, form }: ExecuteOptions): Omit<ExecuteOptions, "session"> {
+  return { params, timeoutMs, signal, form };
 }
 
-/** The texts of the queries of those names that are views. */
-async function viewTexts(engine: SqlEngine, names: readonly string[]): Promise<string[]> {
-  const list = names.map((name) => quoteText(name.toLowerCase())).join(", ");
-  const rows = await cellsOf(
-    engine,
-    `SELECT sql FROM duckdb_views() WHERE NOT internal AND lower(view_name) IN (${list})`,
+function limitsOf({ timeoutMs, signal }: ExecuteOptions): { timeoutMs?: number; signal?: AbortSignal } {
+  return { timeoutMs, signal };
+}
+
+function callsProduce(tokens: readonly Token[]): boolean {
+  return tokens.some(
+    (token, i) =>
+      (token.kind === "name" || token.kind === "keyword") &&
+      nameOf(token).toLowerCase() === "produce" &&
+      tokens[i + 1]?.text === "(",
   );
-  const texts: string[] = [];
-  for (const [sql] of rows) {
-    const tokens = await engine.tokens(sql as string);
-    const as = tokens.find((token) => wordOf(token) === "as");
-    if (as !== undefined) texts.push((sql as string).slice(as.start + 2).replace(/;\s*$/, ""));
-  }
-  return texts;
 }
 
-/** The answer of a statement that has none. */
-function emptyResult(): ResultStream {
+/** The text with its parameters in it, and what gives errors their place in the text without. */
+async function bind(
+  engine: SqlEngine,
+  text: string,
+  params: SqlParameters | undefined,
+): Promise<{ sql: string; fail(error: unknown): never }> {
+  const bound = params && bindParameters(text, await engine.tokens(text), params);
   return {
-    columns: [],
-    async *rows() {},
-    async *arrow() {},
-    close() {},
+    sql: bound?.sql ?? text,
+    fail(error) {
+      if (bound === undefined || !(error instanceof SqlError) || error.position === undefined) throw error;
+      throw new SqlError(error.sqlstate, error.message, bound.originalOffset(error.position - 1) + 1);
+    },
   };
 }
 

@@ -3,13 +3,21 @@ import { SqlError } from "../base/sql_error.ts";
 import type { Statement, StatementKind } from "../sql/statements.ts";
 
 /** How a statement is carried out. */
-export type Way = "read" | "define" | "create_table" | "drop_table";
+export type Way = "read" | "write" | "begin" | "commit" | "rollback" | "define" | "create_table" | "drop_table";
 
 const ways: Partial<Record<StatementKind, Way>> = {
   select: "read",
   describe: "read",
   show: "read",
   summarize: "read",
+  insert: "write",
+  update: "write",
+  delete: "write",
+  merge: "write",
+  truncate: "write",
+  begin: "begin",
+  commit: "commit",
+  rollback: "rollback",
   create_table: "create_table",
   drop_table: "drop_table",
   create_view: "define",
@@ -24,19 +32,9 @@ const ways: Partial<Record<StatementKind, Way>> = {
   drop_sequence: "define",
 };
 
-const later = "SQL cannot write to tables yet: produce records to the table's topic instead";
-
 const refusals: Partial<Record<StatementKind, string>> = {
-  insert: `INSERT is not available yet. ${later}`,
-  update: `UPDATE is not available yet. ${later}`,
-  delete: `DELETE is not available yet. ${later}`,
-  merge: `MERGE is not available yet. ${later}`,
-  truncate: `TRUNCATE is not available yet. ${later}`,
-  copy: `COPY is not available yet. ${later}`,
+  copy: "COPY is not available yet: INSERT rows, or produce records",
   alter: "ALTER is not available yet: make a table with other columns and produce to that",
-  begin: "BEGIN is not available yet: each statement is a transaction of its own",
-  commit: "COMMIT is not available yet: each statement is a transaction of its own",
-  rollback: "ROLLBACK is not available yet: each statement is a transaction of its own",
   create_index: "CREATE INDEX is not available: DuckDB keeps minimum and maximum of each block by itself",
   drop_index: "DROP INDEX is not available: there are no indexes",
   comment: "COMMENT ON is not available yet",
@@ -47,11 +45,7 @@ const refusals: Partial<Record<StatementKind, string>> = {
 export function wayOf(statement: Statement): Way {
   const position = statement.offset + 1;
   if (statement.temporary)
-    throw new SqlError(
-      "0A000",
-      "temporary tables and views are not available: they would be gone with the statement",
-      position,
-    );
+    throw new SqlError("0A000", "temporary tables and views are not available: make a table, or use WITH", position);
   if (statement.kind === "explain") {
     const explained = statement.explained === undefined ? undefined : ways[statement.explained];
     if (explained === "read") return "read";

@@ -21,7 +21,10 @@ import { type BatchToIngest, batchToLog, decodeForTable, viewBatch } from "./ing
 import { PlainTopics } from "./plain_topics.ts";
 import type { DecodedBatch } from "./row_decoder.ts";
 import { Table } from "./table.ts";
+import { quotedTable } from "./table_name.ts";
 import { type Entry, Gate } from "./writes/gate.ts";
+import { Outbox } from "./writes/outbox.ts";
+import { Writes } from "./writes/writes.ts";
 
 /** A batch that passed its table's checks. */
 export interface IngestedBatch {
@@ -48,6 +51,9 @@ export class Tables {
   readonly catalog: Catalog;
   /** Plain topics as SELECT sees them. */
   readonly plain: PlainTopics;
+  /** What SQL writes. */
+  readonly writes: Writes;
+  private readonly outbox: Outbox;
   private readonly options: TablesOptions;
   private readonly tables = new Map<string, Table>();
   private readonly applier: Applier;
@@ -69,9 +75,27 @@ export class Tables {
     this.options = options;
     this.catalog = options.catalog;
     this.plain = new PlainTopics(options.catalog, options.log);
+    this.outbox = new Outbox({
+      ...options,
+      passOver: ({ topic, partition, baseOffset, end }) =>
+        this.applier.passOver(topic.name, partition, baseOffset!, end!),
+    });
+    this.writes = new Writes({
+      ...options,
+      outbox: this.outbox,
+      engine: () => this.engine(),
+      closeGate: (topic) => this.closeGates([topic]),
+      ingest: async (topic, partition, batch) => (await this.ingest(topic, partition, batch)).batch,
+    });
     this.applier = new Applier({
+      passesOver: (header) => this.outbox.passesOver(header),
       target: {
-        apply: async (request) => (await this.engine()).apply(request),
+        apply: async (request) => {
+          const removal = this.outbox.removal();
+          const statements = [...(request.statements ?? []), ...(removal?.statements ?? [])];
+          await (await this.engine()).apply({ ...request, statements });
+          removal?.done();
+        },
         cursors: async () => (await this.engine()).cursors(),
       },
       clock: options.clock,
@@ -83,7 +107,7 @@ export class Tables {
 
   /** Starts the SQL engine when the lake has tables; does not wait for it. */
   start(): void {
-    if (this.tables.size === 0) return;
+    if (this.tables.size === 0 && !this.writes.mayHaveLeft) return;
     this.engine().catch((error: Error) =>
       this.options.logger.error("the SQL engine did not start", { reason: error.message }),
     );
@@ -110,6 +134,7 @@ export class Tables {
       this.applier.restarted();
     });
     await reconcile(engine, this.tables.values(), this.options.logger);
+    await this.outbox.open(engine);
     const cursors = new Map(
       (await engine.cursors()).map((cursor) => [`${cursor.topicId} ${cursor.partition}`, cursor.nextOffset]),
     );
@@ -129,6 +154,17 @@ export class Tables {
     return this.tables.get(topic);
   }
 
+  /** As SQL finds names: without a look at capitals. */
+  find(topic: string): Table | undefined {
+    const lower = topic.toLowerCase();
+    for (const table of this.tables.values()) if (table.topic.name.toLowerCase() === lower) return table;
+    return undefined;
+  }
+
+  get clock(): Clock {
+    return this.options.clock;
+  }
+
   all(): IterableIterator<Table> {
     return this.tables.values();
   }
@@ -141,7 +177,7 @@ export class Tables {
   private gate(topic: TopicEntry): Gate {
     let gate = this.gates.get(topic.id);
     if (gate === undefined) {
-      gate = new Gate(topic.name, this.options.clock);
+      gate = new Gate(`table "${topic.name}"`, this.options.clock);
       this.gates.set(topic.id, gate);
     }
     return gate;
@@ -253,6 +289,8 @@ export class Tables {
   async sync(): Promise<void> {
     if (this.running === undefined) return;
     const mark = this.applier.mark();
+    // With the cursors that passed them: the log may then remove what is in the outbox no more.
+    await this.outbox.removeDurable(this.running);
     if (mark === undefined) return;
     await this.running.sync();
     mark.durable();
@@ -282,6 +320,7 @@ export class Tables {
     await this.changes;
     await this.settled();
     this.closed = true;
+    this.outbox.close();
     await this.applier.close();
     // An engine that is still starting has nothing to save.
     await this.running?.close();
@@ -354,10 +393,6 @@ function withWayOut(error: unknown): never {
   const wayOut =
     "to have the tables made anew from their logs, stop the node, move tables.duckdb and what begins so out of the lake, and start it (rows whose records retention has removed are only in that file)";
   throw new SqlError(error.sqlstate, `${error.message}; ${wayOut}`);
-}
-
-export function quotedTable({ schema, name }: { schema: string; name: string }): string {
-  return `rowlog.${quoteIdentifier(schema)}.${quoteIdentifier(name)}`;
 }
 
 function dropStatements(table: Table): string[] {

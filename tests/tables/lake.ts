@@ -1,5 +1,5 @@
 /** A node's tables on a lake of their own, without its doors: catalog, log, engine, and the produce path of the broker. */
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { systemClock } from "../../src/base/clock.ts";
@@ -12,7 +12,7 @@ import { Catalog } from "../../src/catalog/catalog.ts";
 import { LogStore } from "../../src/log/log_store.ts";
 import type { Disk } from "../../src/platform/disk.ts";
 import { nodeDisk } from "../../src/platform/node_disk.ts";
-import { decodeBatches } from "../../src/protocol/records/decode.ts";
+import { type DecodedRecord, decodeBatches } from "../../src/protocol/records/decode.ts";
 import { type EncodeOptions, encodeBatch, type RecordToEncode } from "../../src/protocol/records/encode.ts";
 import { SqlEngine } from "../../src/sql/engine.ts";
 import { SqlRunner } from "../../src/tables/execute.ts";
@@ -20,6 +20,14 @@ import { Tables } from "../../src/tables/tables.ts";
 
 /** Tests produce records of long ago, which retention would remove. */
 const keep = new Map([["retention.ms", "-1"]]);
+
+export interface LoggedRecord {
+  offset: number;
+  timestamp: number;
+  key: string | null;
+  value: string | null;
+  headers: [string, string | null][];
+}
 
 export class Lake {
   readonly directory: string;
@@ -96,6 +104,17 @@ export class Lake {
     );
   }
 
+  /** The SQLSTATE with which a text fails. */
+  async state(text: string, session?: string): Promise<string> {
+    return await this.runner.execute(text, { session }).then(
+      async (result) => {
+        for await (const _rows of result.rows());
+        return "it did not fail";
+      },
+      (error: Error & { sqlstate?: string }) => error.sqlstate ?? error.stack ?? "",
+    );
+  }
+
   async produce(
     topic: string,
     records: readonly (RecordToEncode | string)[],
@@ -113,17 +132,37 @@ export class Lake {
 
   /** Values in a partition's log, as text. */
   logged(topic: string, partition = 0): (string | null)[] {
+    return this.records(topic, partition).map(({ value }) => text(value));
+  }
+
+  /** Keys in a partition's log, as text. */
+  keys(topic: string, partition = 0): (string | null)[] {
+    return this.records(topic, partition).map(({ key }) => text(key));
+  }
+
+  /** What is in a partition's log. */
+  records(topic: string, partition = 0): DecodedRecord[] {
     const log = this.topics.log(this.catalog.topic(topic)!, partition);
-    const values: (string | null)[] = [];
+    const records: DecodedRecord[] = [];
     let next = log.logStartOffset;
     while (next < log.highWatermark) {
       const parts = log.read(next, { maxBytes: 1 << 20, minOneBatch: true, isolation: "highWatermark" });
       for (const part of parts)
         for (const batch of decodeBatches(part)) {
-          for (const record of batch) values.push(record.value && new TextDecoder().decode(record.value));
+          records.push(...batch);
           next = batch.header.lastOffset + 1;
         }
     }
-    return values;
+    return records;
   }
+
+  /** DuckDB's files are gone; between `stop` and `start`. */
+  forgetDatabase(): void {
+    for (const name of readdirSync(this.directory))
+      if (name.startsWith("tables.duckdb")) rmSync(join(this.directory, name));
+  }
+}
+
+function text(part: Uint8Array | null): string | null {
+  return part && new TextDecoder().decode(part);
 }

@@ -23,16 +23,16 @@ interface Waiter {
 }
 
 export class Gate {
-  /** The topic's name, for messages. */
-  private readonly topic: string;
+  /** What is guarded, for messages, such as `table "t"`. */
+  private readonly name: string;
   private readonly clock: Clock;
   private inside = 0;
   private closed = false;
   private readonly waiters: Waiter[] = [];
   private readonly entry: Entry = { leave: () => this.leave() };
 
-  constructor(topic: string, clock: Clock) {
-    this.topic = topic;
+  constructor(name: string, clock: Clock) {
+    this.name = name;
     this.clock = clock;
   }
 
@@ -46,7 +46,7 @@ export class Gate {
       return this.entry;
     }
     const refusal = (why: string) =>
-      new KafkaError("REQUEST_TIMED_OUT", `table "${this.topic}" is being written to by SQL, ${why}; try again`);
+      new KafkaError("REQUEST_TIMED_OUT", `${this.name} is being written to by SQL, ${why}; try again`);
     if (this.waiters.length >= limits.gateWaitersMax)
       throw refusal(`and ${limits.gateWaitersMax} batches wait already`);
     return new Promise((resolve, reject) => {
@@ -75,7 +75,7 @@ export class Gate {
       }
       const timeUp = () =>
         reject(
-          new SqlError("55P03", `table "${this.topic}" could not be had for this write within ${waitMs} ms; try again`),
+          new SqlError("55P03", `${this.name} could not be had within ${waitMs} ms: another write has it; try again`),
         );
       if (this.waiters.length >= limits.gateWaitersMax) timeUp();
       else this.wait({ closes: true, waitMs, admit, timeUp });

@@ -82,6 +82,7 @@ export class Outbox {
   /** Reads what the database has of it, and appends what a crash has left. Before anything is applied. */
   async open(engine: SqlEngine): Promise<void> {
     this.engine = engine;
+    this.kept = [];
     await this.readProducers(engine, false);
     this.sequences.clear();
     for (const [topic, partition, producer, next] of await cellsOf(
