@@ -43,7 +43,7 @@ export class KeyProgram {
     const start = scanner.position;
     starts.fill(-1);
     // The text is the key as it stands when its fields are the key columns in order and nothing is between them.
-    let exact = !this.converting;
+    let exact = true;
     if (!scanner.enter()) return false;
     let expected = scanner.position;
     scanner.skipSpace();
@@ -77,12 +77,29 @@ export class KeyProgram {
       }
     scanner.depth--;
     this.count();
-    if (exact && this.isWhole && position === columns.length - 1) {
-      context.splice.begin(scanner.bytes, start);
-      context.splice.finish(scanner.position);
-      return true;
-    }
+    if (exact && this.isWhole && position === columns.length - 1) return this.inPlace(scanner, context, start);
     return this.write(scanner, context);
+  }
+
+  /** The key as it stands, but for values that are converted. */
+  private inPlace(scanner: JsonScanner, context: Conversion, start: number): boolean {
+    const { splice } = context;
+    const end = scanner.position;
+    splice.begin(scanner.bytes, start);
+    if (this.converting)
+      for (let i = 0; i < this.columns.length; i++) if (this.converted(i, scanner, context) === failed) return false;
+    splice.finish(end);
+    scanner.position = end;
+    return true;
+  }
+
+  private converted(column: number, scanner: JsonScanner, context: Conversion): Outcome {
+    const { name, convert } = this.columns[column]!;
+    if (convert === undefined) return kept;
+    scanner.position = this.starts[column]!;
+    const outcome = convert(scanner, context);
+    if (outcome === failed && context.fault !== "") context.fault = `key column "${name}": ${context.fault}`;
+    return outcome;
   }
 
   private count(): void {
@@ -103,21 +120,13 @@ export class KeyProgram {
     for (let i = 0; i < this.columns.length; i++) {
       const from = this.starts[i]!;
       if (from < 0) continue;
-      const { name, label, convert } = this.columns[i]!;
       if (!first) splice.sink.byte(comma);
       first = false;
-      splice.sink.text(label);
+      splice.sink.text(this.columns[i]!.label);
       splice.resume(from);
-      if (convert !== undefined) {
-        scanner.position = from;
-        const outcome: Outcome = convert(scanner, context);
-        if (outcome === failed) {
-          if (context.fault !== "") context.fault = `key column "${name}": ${context.fault}`;
-          return false;
-        }
-        if (outcome !== kept) continue;
-      }
-      splice.cut(this.ends[i]!);
+      const outcome = this.converted(i, scanner, context);
+      if (outcome === failed) return false;
+      if (outcome === kept) splice.cut(this.ends[i]!);
     }
     splice.sink.byte(closeBrace);
     splice.finishSink();
