@@ -8,16 +8,12 @@ import { quoteIdentifier, quoteText } from "./types.ts";
 
 export function applyInserts(core: EngineCore, request: ApplyRequest): void {
   // Zero rows upset the library for later calls.
-  const inserts = request.inserts.filter((insert) => insert.arrow.length > 0);
+  const inserts = request.inserts.filter((insert) => insert.arrow.length > 0 || hasGone(insert));
   try {
     // Staged before the transaction and in the in-memory database: rows go into the write-ahead log once, not twice.
     inserts.forEach((insert, i) => {
-      if (insert.staging)
-        core.calls.insertArrow(core.writer, insert.arrow, {
-          schema: stagingDatabase,
-          name: stagingTable(i),
-          create: true,
-        });
+      if (insert.staging && insert.arrow.length > 0) stage(core, insert.arrow, stagingTable(i));
+      if (hasGone(insert)) stage(core, insert.key!.gone, goneTable(i));
     });
     core.write("BEGIN TRANSACTION");
     inserts.forEach((insert, i) => {
@@ -32,11 +28,25 @@ export function applyInserts(core: EngineCore, request: ApplyRequest): void {
   } finally {
     inserts.forEach((insert, i) => {
       if (insert.staging) core.write(`DROP TABLE IF EXISTS ${stagingDatabase}.${stagingTable(i)}`);
+      if (hasGone(insert)) core.write(`DROP TABLE IF EXISTS ${stagingDatabase}.${goneTable(i)}`);
     });
   }
 }
 
 const stagingDatabase = "_topics";
+
+function hasGone({ key }: ArrowInsert): boolean {
+  return key !== undefined && key.gone.length > 0;
+}
+
+function stage(core: EngineCore, arrow: Uint8Array, name: string): void {
+  core.calls.insertArrow(core.writer, arrow, { schema: stagingDatabase, name, create: true });
+}
+
+/** Keys whose rows go. */
+function goneTable(insert: number): string {
+  return `_gone_${insert}`;
+}
 
 function stagingTable(insert: number): string {
   return `_staging_${insert}`;
@@ -74,7 +84,19 @@ function insertRows(core: EngineCore, insert: ArrowInsert, place: number): void 
   const target = `${quoteIdentifier(schema)}.${quoteIdentifier(insert.table)}`;
   const columns = insert.staging.columns.map(quoteIdentifier).join(", ");
   const select = insert.staging.select.join(", ");
-  core.write(`INSERT INTO ${target} (${columns}) SELECT ${select} FROM ${stagingDatabase}.${stagingTable(place)}`);
+  if (insert.key) deleteReplaced(core, insert, target, place);
+  if (insert.arrow.length > 0)
+    core.write(`INSERT INTO ${target} (${columns}) SELECT ${select} FROM ${stagingDatabase}.${stagingTable(place)}`);
+}
+
+/** Rows that are written anew or deleted go first. */
+function deleteReplaced(core: EngineCore, { arrow, staging, key }: ArrowInsert, target: string, place: number): void {
+  const select = key!.places.map((column, i) => `${staging!.select[column]} AS k${i}`).join(", ");
+  const sources: string[] = [];
+  if (arrow.length > 0) sources.push(`SELECT ${select} FROM ${stagingDatabase}.${stagingTable(place)}`);
+  if (key!.gone.length > 0) sources.push(`SELECT ${select} FROM ${stagingDatabase}.${goneTable(place)}`);
+  const same = key!.places.map((column, i) => `t.${quoteIdentifier(staging!.columns[column]!)} = s.k${i}`);
+  core.write(`DELETE FROM ${target} AS t USING (${sources.join(" UNION ALL ")}) AS s WHERE ${same.join(" AND ")}`);
 }
 
 function writeCursors(core: EngineCore, cursors: readonly Cursor[]): void {

@@ -58,6 +58,11 @@ export interface ArrowInsert {
   arrow: Uint8Array;
   /** Rows go to a staging table first; then `INSERT INTO table (columns) SELECT select FROM staging` runs. */
   staging?: { columns: readonly string[]; select: readonly string[] };
+  /**
+   * The rows replace those of the same key, each key in one row at most. `places`: the key's columns among those of `staging`. `gone`: a
+   * stream of the key's columns, keys to be deleted; empty for none.
+   */
+  key?: { places: readonly number[]; gone: Uint8Array };
 }
 
 export interface Cursor {

@@ -315,7 +315,7 @@ export class Applier {
             this.active.delete(state);
             break;
           }
-          if (chunk.rows > 0) chunks.push(chunk);
+          if (chunk.rows > 0 || chunk.keyed !== undefined) chunks.push(chunk);
           next = chunk.nextOffset;
           bytes += Math.max(chunk.bytes, 64);
         }
@@ -416,13 +416,13 @@ export class Applier {
         const chunk = this.passesOver(header)
           ? noRows(header.baseOffset, header.lastOffset + 1)
           : chunkFromLog(table, partition, batch, (offset, reason) =>
-          this.logger.error("a record in the log is no row of its table; it is left out", {
-            topic: table.topic.name,
-            partition,
-            offset,
-            reason,
-          }),
-        );
+              this.logger.error("a record in the log is no row of its table; it is left out", {
+                topic: table.topic.name,
+                partition,
+                offset,
+                reason,
+              }),
+            );
         at += size;
         if (chunk.nextOffset <= covered) continue;
         if (chunk.baseOffset >= until) {

@@ -16,6 +16,7 @@ import type { Vector } from "./arrow/vectors.ts";
 import { defaultValues } from "./describe.ts";
 import { run } from "./engine_calls.ts";
 import { decodeForTable, refusal } from "./ingest.ts";
+import { changesOf, rowDeltas } from "./keyed/change_batch.ts";
 import type { DecodedBatch } from "./row_decoder.ts";
 import type { MissingValue } from "./row_reader.ts";
 import type { Table } from "./table.ts";
@@ -61,9 +62,17 @@ async function askEngine(
   if (!table.needsEngine) return rows;
   const checked = staging.then(() => checkRows(engine, table, rows));
   staging = checked.catch(() => undefined);
-  const faults = await checked;
+  const faults = recordsOf(rows, await checked);
   if (faults.length > 0) throw refusal(table, view.count, faults.length, faults);
   return rows;
+}
+
+/** The faults of rows as those of their records. */
+function recordsOf(rows: DecodedBatch, faults: RecordFault[]): RecordFault[] {
+  const changes = changesOf(rows);
+  if (changes === undefined) return faults;
+  const records = rowDeltas(changes);
+  return faults.map(({ index, message }) => ({ index: records[index]!, message }));
 }
 
 async function computeDefaults(engine: SqlEngine, table: Table, field: number, count: number): Promise<MissingValue> {

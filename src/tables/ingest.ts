@@ -9,10 +9,11 @@ import type { BatchHeader } from "../protocol/records/batch.ts";
 import { decodeBatch, type RecordBatchView } from "../protocol/records/decode.ts";
 import { recompress } from "../protocol/records/encode.ts";
 import { RecordErrors } from "../protocol/records/record_errors.ts";
-import { rewriteBatch } from "./rewrite.ts";
+import { changesOf } from "./keyed/change_batch.ts";
+import { needsNewRecords, rewriteBatch, rewriteChanges } from "./rewrite.ts";
 import type { DecodedBatch } from "./row_decoder.ts";
 import type { MissingValue } from "./row_reader.ts";
-import { bytesOf, type RowChunk, type Table } from "./table.ts";
+import { chunkOf, type RowChunk, type Table } from "./table.ts";
 
 /** The part of ProducedBatch that is needed here. */
 export interface BatchToIngest {
@@ -63,8 +64,16 @@ export function batchToLog(
   codec: Codec | "producer",
 ): Uint8Array {
   const wanted = codec === "producer" ? (batch.header.codecId as Codec) : codec;
+  const changes = changesOf(decoded);
+  if (changes !== undefined && needsNewRecords(changes)) return rewriteChanges(view, changes, wanted);
   if (decoded.newValues !== undefined) return rewriteBatch(view, decoded, wanted);
   return wanted === batch.header.codecId ? batch.bytes : recompress(batch.bytes, wanted, undefined, view.plain);
+}
+
+/** The rows of a batch whose records were changed for the log: read once more where the table has a column of the record's key. */
+export function asLogged(table: Table, partition: number, bytes: Uint8Array, decoded: DecodedBatch): DecodedBatch {
+  if (!table.hasKeyOfRecord) return decoded;
+  return table.logDecoder.decode(decodeBatch(bytes, { checkCrc: false }), partition, table.missingInLog);
 }
 
 /**
@@ -82,8 +91,8 @@ export function chunkFromLog(
   const baseOffset = header.baseOffset;
   const nextOffset = baseOffset + header.lastOffsetDelta + 1;
   if (header.isControl) return { baseOffset, nextOffset, rows: 0, columns: [], bytes: 0 };
-  const { columns, rows, faults } = table.decoder.decode(view, partition, table.missingInLog);
-  for (const fault of faults) onFault(view.offset(fault.index), fault.message);
+  const decoded = table.logDecoder.decode(view, partition, table.missingInLog);
+  for (const fault of decoded.faults) onFault(view.offset(fault.index), fault.message);
   view.release();
-  return { baseOffset, nextOffset, rows, columns, bytes: bytesOf(columns) };
+  return chunkOf(decoded, baseOffset, nextOffset);
 }

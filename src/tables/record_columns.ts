@@ -19,8 +19,11 @@ export abstract class RecordColumn {
   abstract newVector(capacity: number): Vector;
   /** Appends the part of one record; the text of what is wrong with it otherwise, and then nothing is appended. */
   abstract push(vector: Vector, batch: RecordBatchView, record: number, partition: number): string | undefined;
-  /** Completes the column of a batch once it is in the log; `appendTimeMs` is -1 unless the topic stamps records. */
-  fill(_vector: Vector, _rows: number, _baseOffset: number, _appendTimeMs: number): void {}
+  /**
+   * Completes the column of a batch once it is in the log; `appendTimeMs` is -1 unless the topic stamps records. `deltas`: each row's place
+   * among the batch's offsets; absent when there is a row for each.
+   */
+  fill(_vector: Vector, _rows: number, _baseOffset: number, _appendTimeMs: number, _deltas?: Int32Array): void {}
 }
 
 const names = ["_key", "_value", "_headers", "_timestamp", "_partition", "_offset"] as const;
@@ -219,8 +222,8 @@ class OffsetColumn extends RecordColumn {
     return undefined;
   }
 
-  override fill(vector: FixedVector, rows: number, baseOffset: number): void {
-    for (let i = 0; i < rows; i++) vector.setLong(i, baseOffset + i);
+  override fill(vector: FixedVector, rows: number, baseOffset: number, _timeMs: number, deltas?: Int32Array): void {
+    for (let i = 0; i < rows; i++) vector.setLong(i, baseOffset + (deltas === undefined ? i : deltas[i]!));
   }
 }
 

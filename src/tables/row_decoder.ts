@@ -25,7 +25,7 @@ export interface DecodedBatch extends RowTarget {
 }
 
 /** A schema registry's prefix: a zero byte and a 4-byte schema id. */
-const registryPrefixBytes = 5;
+export const registryPrefixBytes = 5;
 
 export class RowDecoder {
   readonly schema: RowSchema;
@@ -112,10 +112,7 @@ export class RowDecoder {
     const start = batch.valueStart(record);
     const prefix = length >= registryPrefixBytes && batch.plain[start] === 0 ? registryPrefixBytes : 0;
     const fault = this.reader.read(batch.plain, start + prefix, start + length, result, children, missing);
-    if (fault !== undefined)
-      return prefix === 0
-        ? fault
-        : `behind a schema registry prefix (a zero byte and schema id ${schemaId(batch.plain, start)}): ${fault}`;
+    if (fault !== undefined) return prefix === 0 ? fault : behindPrefix(batch, record, fault);
     if (this.reader.changed) this.rewrite(batch, record, prefix, result, children);
     return undefined;
   }
@@ -154,13 +151,13 @@ export class RowDecoder {
 }
 
 /** Where new values go; made for the first. */
-function rewriteTarget(batch: RecordBatchView, record: number, result: DecodedBatch) {
+export function rewriteTarget(batch: RecordBatchView, record: number, result: DecodedBatch) {
   result.rewritten ??= new ByteSink(batch.valueLength(record) * (batch.count - record) + 64);
   result.newValues ??= new Int32Array(batch.count * 2).fill(-1);
   return { sink: result.rewritten, newValues: result.newValues };
 }
 
-function keepRewritten(
+export function keepRewritten(
   batch: RecordBatchView,
   result: DecodedBatch,
   record: number,
@@ -179,6 +176,10 @@ function keepRewritten(
     newValues[(record + i) * 2 + 1] = base + end;
     start = end;
   }
+}
+
+export function behindPrefix(batch: RecordBatchView, record: number, fault: string): string {
+  return `behind a schema registry prefix (a zero byte and schema id ${schemaId(batch.plain, batch.valueStart(record))}): ${fault}`;
 }
 
 function schemaId(bytes: Uint8Array, start: number): number {

@@ -1,7 +1,10 @@
 /** Chunks of rows as one insert for the SQL engine. */
 import type { ArrowInsert } from "../sql/messages.ts";
-import { encodeChunks } from "./arrow/stream.ts";
+import { type ColumnChunk, encodeChunks } from "./arrow/stream.ts";
+import { type ChunkToFold, foldChunks } from "./keyed/fold.ts";
 import type { RowChunk, Table } from "./table.ts";
+
+type Allocate = (length: number) => Uint8Array;
 
 /**
  * One insert of all chunks: merged, because DuckDB takes few large batches far faster than many small ones. `allocate`: where the rows go,
@@ -10,10 +13,32 @@ import type { RowChunk, Table } from "./table.ts";
 export function insertOf(
   table: Table,
   chunks: readonly RowChunk[],
-  allocate: (length: number) => Uint8Array = (length) => new Uint8Array(length),
+  allocate: Allocate = (length) => new Uint8Array(length),
 ): ArrowInsert {
   const { schema, name } = table.definition;
-  const arrow = encodeChunks(table.schema.arrowSchema, chunks, allocate);
   const staging = { columns: table.schema.columns.map((column) => column.name), select: table.schema.select };
+  if (table.key !== undefined) {
+    const folded = foldChunks(
+      chunks as readonly ChunkToFold[],
+      (capacity) => table.newColumns(capacity),
+      (capacity) => table.key!.newVectors(capacity),
+    );
+    return {
+      schema,
+      table: name,
+      arrow: encoded(table.schema.arrowSchema, folded.rows, allocate),
+      staging,
+      key: {
+        places: table.key.columns,
+        gone: encoded(table.key.arrowSchema, folded.gone, allocate),
+      },
+    };
+  }
+  const arrow = encodeChunks(table.schema.arrowSchema, chunks, allocate);
   return table.insertsDirectly ? { schema, table: name, arrow } : { schema, table: name, arrow, staging };
+}
+
+/** Empty for no rows. */
+function encoded(arrowSchema: Uint8Array, chunks: readonly ColumnChunk[], allocate: Allocate): Uint8Array {
+  return chunks.length === 0 ? new Uint8Array(0) : encodeChunks(arrowSchema, chunks, allocate);
 }

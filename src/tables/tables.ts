@@ -17,7 +17,7 @@ import { Applier } from "./applier.ts";
 import { ingestThroughEngine } from "./computed.ts";
 import { engineStatement } from "./describe.ts";
 import { cellsOf, run } from "./engine_calls.ts";
-import { type BatchToIngest, batchToLog, decodeForTable, viewBatch } from "./ingest.ts";
+import { asLogged, type BatchToIngest, batchToLog, decodeForTable, viewBatch } from "./ingest.ts";
 import { PlainTopics } from "./plain_topics.ts";
 import type { DecodedBatch } from "./row_decoder.ts";
 import { Table } from "./table.ts";
@@ -226,13 +226,17 @@ export class Tables {
     const view = viewBatch(batch);
     const decoded = decodeForTable(table, partition, view);
     const codec = this.options.log(topic, partition).config.compressionType;
-    const accept = (rows: DecodedBatch): IngestedBatch => ({
-      batch: batchToLog(batch, view, rows, codec),
-      appended: (baseOffset, logAppendTimeMs) => {
-        const chunk = table.appendedChunk(rows.columns, rows.rows, baseOffset, logAppendTimeMs);
-        return this.applier.enqueue(topic.name, partition, chunk);
-      },
-    });
+    const accept = (decoded: DecodedBatch): IngestedBatch => {
+      const bytes = batchToLog(batch, view, decoded, codec);
+      const rows = bytes === batch.bytes ? decoded : asLogged(table, partition, bytes, decoded);
+      return {
+        batch: bytes,
+        appended: (baseOffset, logAppendTimeMs) => {
+          const chunk = table.appendedChunk(rows, baseOffset, logAppendTimeMs);
+          return this.applier.enqueue(topic.name, partition, chunk);
+        },
+      };
+    };
     if (decoded.missing === undefined && !table.needsEngine) {
       const accepted = accept(decoded);
       view.release();

@@ -99,7 +99,7 @@ function start(target: FakeTarget, logs: FakeLog[], table = newTable()): Applier
 function enqueue(applier: Applier, table: Table, partition: number, batch: Uint8Array, baseOffset: number): void {
   const view = decodeBatch(batch);
   const decoded = table.decoder.decode(view, partition, table.missing);
-  applier.enqueue("t", partition, table.appendedChunk(decoded.columns, decoded.rows, baseOffset, -1));
+  applier.enqueue("t", partition, table.appendedChunk(decoded, baseOffset, -1));
 }
 
 describe("applier", () => {

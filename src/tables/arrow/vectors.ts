@@ -37,6 +37,8 @@ export abstract class Vector {
   abstract truncate(length: number): void;
   /** Appends the values [start, end) of another vector of the same shape. */
   abstract append(other: Vector, start: number, end: number): void;
+  /** Appends the first `count` of the values at `rows` of another vector of the same shape. */
+  abstract appendRows(other: Vector, rows: Int32Array, count: number): void;
   /** Bytes that the values take, for the bounds of queues. */
   abstract byteLength(): number;
   protected abstract clear(index: number): void;
@@ -69,6 +71,17 @@ export abstract class Vector {
     if (valid !== undefined && this.valid === undefined) this.valid = new Uint8Array(this.capacity).fill(1);
     if (valid !== undefined) this.valid!.set(valid, from);
     else this.valid?.fill(1, from, from + count);
+    this.length = from + count;
+  }
+
+  protected appendRowsValidity(other: Vector, rows: Int32Array, count: number): void {
+    const from = this.length;
+    this.growTo(from + count);
+    if (other.valid !== undefined && this.valid === undefined) this.valid = new Uint8Array(this.capacity).fill(1);
+    if (this.valid !== undefined) {
+      if (other.valid === undefined) this.valid.fill(1, from, from + count);
+      else for (let i = 0; i < count; i++) this.valid[from + i] = other.valid[rows[i]!]!;
+    }
     this.length = from + count;
   }
 
@@ -223,6 +236,20 @@ export class FixedVector extends Vector {
     this.bytes.set(other.bytes.subarray(start * this.stride, end * this.stride), from * this.stride);
   }
 
+  override appendRows(other: FixedVector, rows: Int32Array, count: number): void {
+    const from = this.length;
+    this.appendRowsValidity(other, rows, count);
+    const { stride } = this;
+    if (stride < 4) {
+      for (let i = 0, to = from * stride; i < count; i++)
+        for (let at = rows[i]! * stride, end = at + stride; at < end; at++) this.bytes[to++] = other.bytes[at]!;
+      return;
+    }
+    const words = stride >> 2;
+    for (let i = 0, to = from * words; i < count; i++)
+      for (let at = rows[i]! * words, end = at + words; at < end; at++) this.words[to++] = other.words[at]!;
+  }
+
   override byteLength(): number {
     return this.length * this.stride;
   }
@@ -323,6 +350,26 @@ export class BytesVector extends Vector {
     this.used += last - first;
   }
 
+  override appendRows(other: BytesVector, rows: Int32Array, count: number): void {
+    const from = this.length;
+    this.appendRowsValidity(other, rows, count);
+    let bytes = 0;
+    for (let i = 0; i < count; i++) bytes += other.offsets[rows[i]! + 1]! - other.offsets[rows[i]!]!;
+    this.reserve(bytes);
+    const { data, offsets } = this;
+    let to = this.used;
+    for (let i = 0; i < count; i++) {
+      const start = other.offsets[rows[i]!]!;
+      const end = other.offsets[rows[i]! + 1]!;
+      // A call costs more than a few bytes do.
+      if (end - start > 48) data.set(other.data.subarray(start, end), to);
+      else for (let at = start, into = to; at < end; at++, into++) data[into] = other.data[at]!;
+      to += end - start;
+      offsets[from + i + 1] = to;
+    }
+    this.used = to;
+  }
+
   override byteLength(): number {
     return this.used + this.length * 4;
   }
@@ -372,6 +419,15 @@ export class ListVector extends Vector {
     for (let i = 1; i <= end - start; i++) this.offsets[from + i] = other.offsets[start + i]! - first + childFrom;
   }
 
+  override appendRows(other: ListVector, rows: Int32Array, count: number): void {
+    const from = this.length;
+    this.appendRowsValidity(other, rows, count);
+    for (let i = 0; i < count; i++) {
+      this.child.append(other.child, other.offsets[rows[i]!]!, other.offsets[rows[i]! + 1]!);
+      this.offsets[from + i + 1] = this.child.length;
+    }
+  }
+
   override byteLength(): number {
     return this.length * 4 + this.child.byteLength();
   }
@@ -410,6 +466,11 @@ export class StructVector extends Vector {
   override append(other: StructVector, start: number, end: number): void {
     this.appendValidity(other, start, end);
     for (let i = 0; i < this.children.length; i++) this.children[i]!.append(other.children[i]!, start, end);
+  }
+
+  override appendRows(other: StructVector, rows: Int32Array, count: number): void {
+    this.appendRowsValidity(other, rows, count);
+    for (let i = 0; i < this.children.length; i++) this.children[i]!.appendRows(other.children[i]!, rows, count);
   }
 
   override byteLength(): number {
