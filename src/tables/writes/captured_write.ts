@@ -45,22 +45,24 @@ export class WriteRun {
   private readonly records: RowRecords;
   private readonly key: readonly string[];
   private readonly shape: () => Promise<TableShape>;
+  private readonly hasLocalRows: boolean;
 
+  /** `hasLocalRows`: the transaction has changed the table before. */
   constructor(
     session: EngineSession,
-    definition: TableDefinition,
     records: RowRecords,
     write: WriteStatement,
     options: RunOptions,
-    shape: () => Promise<TableShape>,
+    table: { definition: TableDefinition; shape: () => Promise<TableShape>; hasLocalRows: boolean },
   ) {
-    this.shape = shape;
     this.session = session;
-    this.definition = definition;
+    this.definition = table.definition;
+    this.shape = table.shape;
+    this.hasLocalRows = table.hasLocalRows;
     this.write = write;
     this.options = options;
     this.records = records;
-    this.key = definition.key ?? [];
+    this.key = table.definition.key ?? [];
   }
 
   /** Throws SqlError with positions in the statement. */
@@ -85,16 +87,38 @@ export class WriteRun {
   }
 
   private async runOnKeyed(): Promise<CapturedWrite> {
-    const changesKeys = this.mayChangeKeys();
-    if (changesKeys)
+    const { verb, body } = this.write;
+    const comparesKeys = this.mayTakeKeysAway();
+    if (comparesKeys)
       await this.session.collect(
         `CREATE OR REPLACE TEMP TABLE _rowlog_old_keys AS SELECT ${this.keyList()} FROM ${this.table()}`,
       );
-    const captured = await this.runCaptured(this.write.body);
-    if (changesKeys || this.write.verb === "merge") await this.refuseRepeatedKeys();
+    const isDelete = verb === "delete" || verb === "truncate";
+    const captured = isDelete && comparesKeys ? await this.deleteLocal() : await this.runCaptured(body);
+    if (!isDelete && (comparesKeys || verb === "merge")) await this.refuseRepeatedKeys();
     captured.changes = await this.withoutRepeats(captured.changes, this.table());
-    if (changesKeys) captured.changes = [...(await this.vanishedKeys()), ...captured.changes];
+    if (!comparesKeys) return captured;
+    const kept = captured.changes.filter(({ kind }) => kind === "upsert");
+    captured.changes = [...(await this.vanishedKeys()), ...kept];
     return captured;
+  }
+
+  /** DuckDB's DELETE … RETURNING leaves out rows that the same transaction put in; so they are read before. */
+  private async deleteLocal(): Promise<CapturedWrite> {
+    const { body, returning } = this.write;
+    let answer: WriteAnswer | undefined;
+    if (returning !== undefined) {
+      if (this.write.from === undefined)
+        throw new SqlError(
+          "0A000",
+          "DELETE with USING or WITH cannot return rows that the same transaction has changed: leave RETURNING out, or COMMIT before",
+        );
+      const rest = this.write.from;
+      const { columns, rows, produced } = await this.collect(`SELECT ${returning} ${rest}`, this.answerTypes(), 0);
+      answer = { columns, rows: rows.map(rowText), produced };
+    }
+    const { columns, rows, produced } = await this.collect(body, [], 0);
+    return { changes: [], rowsOnly: false, answer: answer ?? { columns, rows: rows.map(rowText), produced } };
   }
 
   private async refuseRepeatedKeys(): Promise<void> {
@@ -118,9 +142,11 @@ export class WriteRun {
     return this.key.map(quoteIdentifier).join(", ");
   }
 
-  private mayChangeKeys(): boolean {
+  /** Whether keys may go that RETURNING does not tell of. */
+  private mayTakeKeysAway(): boolean {
     const { verb, sets } = this.write;
-    if (verb === "delete" || verb === "truncate") return false;
+    if (verb === "delete" || verb === "truncate") return this.hasLocalRows;
+    if (verb === "merge" && this.hasLocalRows) return true;
     return sets === undefined || this.key.some((name) => sets.has(name.toLowerCase()));
   }
 

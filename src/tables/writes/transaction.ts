@@ -63,9 +63,11 @@ export class WriteTransaction {
     await this.begin();
     const before = await places.before();
     const records = new RowRecords(definition);
-    const { changes, rowsOnly, answer } = await new WriteRun(this.session, definition, records, write, options, () =>
-      this.writes.shapeOf(definition),
-    ).run();
+    const { changes, rowsOnly, answer } = await new WriteRun(this.session, records, write, options, {
+      definition,
+      shape: () => this.writes.shapeOf(definition),
+      hasLocalRows: this.changed.has(topic.id),
+    }).run();
     if (rowsOnly) this.unfolded.add(topic.id);
     if (changes.length > 0) this.changed.add(topic.id);
     const sticky = this.writes.nextPartition(topic);

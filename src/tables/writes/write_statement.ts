@@ -22,6 +22,8 @@ export interface WriteStatement {
   returning: string | undefined;
   /** Offset of `returning` in the statement. */
   returningOffset: number;
+  /** Of a DELETE without USING and WITH: FROM and what follows, as a SELECT has it. */
+  from: string | undefined;
   /** The parts of an INSERT. */
   insert: InsertParts | undefined;
   /** Columns that an UPDATE of it may set, in lower case; undefined when that cannot be told. */
@@ -54,6 +56,7 @@ export function parseWrite(statement: Statement, tokens: readonly Token[]): Writ
   const behind = outer.filter((i) => i >= target.name.next);
   const returningAt = behind.filter((i) => wordOf(tokens[i]) === "returning").at(-1);
   const { schema, name } = target.name;
+  const usesOthers = behind.some((i) => wordOf(tokens[i]) === "using");
   const body = returningAt === undefined ? text : text.slice(0, tokens[returningAt]!.start);
   const returningOffset = returningAt === undefined ? text.length : tokens[returningAt]!.start + "returning".length;
   return {
@@ -64,6 +67,7 @@ export function parseWrite(statement: Statement, tokens: readonly Token[]): Writ
     body: verb === "truncate" ? `DELETE FROM ${text.slice(position - 1)}` : body.trimEnd(),
     returning: returningAt === undefined ? undefined : text.slice(returningOffset).trim(),
     returningOffset,
+    from: verb === "delete" && verbAt === 0 && !usesOthers ? body.slice(tokens[1]!.start) : undefined,
     insert: verb === "insert" ? insertParts(text, tokens, verbAt, target, behind, returningAt) : undefined,
     sets: setsOf(tokens, behind),
   };

@@ -1,6 +1,7 @@
 /** INSERT into tables without a key: rows and records together. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { Lake } from "../lake.ts";
+import { textRecords } from "./records.ts";
 
 let lake: Lake;
 beforeAll(async () => {
@@ -29,6 +30,13 @@ test("a restart neither doubles nor loses them; a database made anew has them fr
   await lake.start();
   expect(await lake.sql("SELECT count(*) FROM plain")).toEqual([[3]]);
   expect(lake.logged("plain").length).toBe(3);
+  await lake.stop();
+  lake.forgetDatabase();
+  await lake.start();
+  expect(await lake.sql("SELECT count(*), sum(score) FROM plain")).toEqual([[3, 4]]);
+  await lake.sql("INSERT INTO plain VALUES (4, 'new', 1)");
+  expect(await lake.sql("SELECT count(*) FROM plain")).toEqual([[4]]);
+  expect(lake.logged("plain").length).toBe(4);
 });
 
 test("RETURNING, DEFAULT VALUES, BY NAME, SELECT, parameters", async () => {
@@ -109,7 +117,7 @@ test("the record's own columns", async () => {
     ],
   );
   expect(await lake.state("INSERT INTO r (_offset, a) VALUES (7, 4)")).toBe("428C9");
-  const [first] = lake.records("r");
+  const [first] = textRecords(lake, "r");
   expect(first).toMatchObject({
     key: "k",
     value: '{"a":1}',
@@ -121,7 +129,7 @@ test("the record's own columns", async () => {
 test("raw tables: _key and _value make the record", async () => {
   await lake.sql("CREATE TABLE raw (_key BLOB, _value VARCHAR)");
   await lake.sql("INSERT INTO raw VALUES ('\\x01\\x02'::BLOB, 'any text'), (NULL, NULL)");
-  expect(lake.records("raw").map(({ key, value }) => [key, value])).toEqual([
+  expect(textRecords(lake, "raw").map(({ key, value }) => [key, value])).toEqual([
     ["\u0001\u0002", "any text"],
     [null, null],
   ]);
