@@ -49,12 +49,16 @@ export const limits = {
   logFilesOpenMax: 512,
   /** Memory that large reads of the log for consumers use again, in bytes. */
   readPoolBytesMax: 64 * 1024 * 1024,
+  /** Batches without records that a read of the log passes over in search of one that has some, in bytes. */
+  emptiedBytesPassedMax: 64 * 1024,
   /** Memory that large request frames use again, in bytes. */
   framePoolBytesMax: 64 * 1024 * 1024,
   /** Memory for recent batches that tail consumers are answered from, in bytes; batches that are not durable come on top. */
   recentBatchesBytesMax: 16 * 1024 * 1024,
   /** Bytes of one group commit of one partition, past which the next group begins. */
   groupCommitBytesMax: 32 * 1024 * 1024,
+  /** Bytes of a group that under `--durability os` is written without waiting for others. */
+  groupWriteAtOnceBytes: 256 * 1024,
   /** Idempotent producers remembered per partition; past it the longest unused one is forgotten. */
   producersPerPartitionMax: 20_000,
   /** Space that is kept for the writes of deletions on a full disk, in bytes (at most a two-hundredth of the file system). */

@@ -90,11 +90,12 @@ export class Connection implements TcpPeer {
     return () => this.closeListeners.delete(fn);
   }
 
-  received(bytes: Uint8Array): void {
-    if (this.gone || this.closing) return;
+  received(bytes: Uint8Array): boolean {
+    if (this.gone || this.closing) return false;
     this.lastActiveMs = performance.now();
+    let isHeld = true;
     try {
-      this.frames.push(bytes, (frame) => {
+      isHeld = this.frames.push(bytes, (frame) => {
         if (this.closing) return;
         this.waiting.push(this.owner.decode(frame, this));
       });
@@ -103,6 +104,7 @@ export class Connection implements TcpPeer {
     }
     this.startWaiting();
     this.applyBackPressure();
+    return !isHeld;
   }
 
   drained(): void {

@@ -17,6 +17,8 @@ export const framePool = new BufferPool(limits.framePoolBytesMax);
 
 /** Frames up to this size get their buffer at once; memory that is not written to is not resident. */
 const trustedBytes = 2 * 1024 * 1024;
+/** As much is trusted to a connection that has really sent a frame of that size. */
+const provenBytesMax = 16 * 1024 * 1024;
 
 export class FrameAssembler {
   private readonly lengthBytes = new Uint8Array(4);
@@ -24,32 +26,40 @@ export class FrameAssembler {
   private frame: Uint8Array | undefined;
   private frameLength = 0;
   private filled = 0;
+  private trusted = trustedBytes;
 
-  /** Gives each frame that is complete to `take`; throws a FrameError at the first bad length. */
-  push(chunk: Uint8Array, take: (frame: Uint8Array) => void): void {
+  /**
+   * Gives each frame that is complete to `take`; throws a FrameError at the first bad length. Says whether a frame was
+   * a view of the chunk; otherwise nobody needs the chunk's memory any more.
+   */
+  push(chunk: Uint8Array, take: (frame: Uint8Array) => void): boolean {
     let at = 0;
+    let gaveView = false;
     while (at < chunk.length) {
       if (this.frame) {
         at += this.fill(chunk, at);
-        if (this.filled < this.frameLength) return;
+        if (this.filled < this.frameLength) break;
         const done = this.frame.subarray(0, this.frameLength);
         this.frame = undefined;
+        this.trusted = Math.min(Math.max(this.trusted, this.frameLength), provenBytesMax);
         take(done);
         continue;
       }
       while (this.lengthFilled < 4 && at < chunk.length) this.lengthBytes[this.lengthFilled++] = chunk[at++]!;
-      if (this.lengthFilled < 4) return;
+      if (this.lengthFilled < 4) break;
       this.lengthFilled = 0;
       const length = this.length();
       if (at + length <= chunk.length) {
+        gaveView = true;
         take(chunk.subarray(at, at + length));
         at += length;
       } else {
         this.frameLength = length;
         this.filled = 0;
-        this.frame = framePool.take(Math.min(length, Math.max(trustedBytes, chunk.length - at)));
+        this.frame = framePool.take(Math.min(length, Math.max(this.trusted, chunk.length - at)));
       }
     }
+    return gaveView;
   }
 
   /** Bytes held for a frame that is not complete. */
@@ -63,6 +73,7 @@ export class FrameAssembler {
     if (this.filled + take > frame.length) {
       const grown = framePool.take(Math.min(this.frameLength, Math.max(2 * frame.length, this.filled + take)));
       grown.set(frame.subarray(0, this.filled));
+      framePool.give(frame.buffer);
       frame = grown;
       this.frame = frame;
     }

@@ -128,7 +128,10 @@ export class PartitionWriter {
       state.producers.record(producerId, record, nowMs, state.highWatermark);
     }
     state.logEndOffset = lastOffset + 1;
-    this.schedule();
+    // Without a sync only the system call is shared, which a large group does not need: its producer can have the answer
+    // now, and the bytes are still in the processor's cache.
+    if (context.durability === "os" && group.bytes >= limits.groupWriteAtOnceBytes && !this.running) this.flush();
+    else this.schedule();
     return { baseOffset, lastOffset, logAppendTimeMs: stamped ? nowMs : -1, duplicate: false, done: group.done };
   }
 

@@ -2,7 +2,7 @@
  * Listening for TCP connections: the one face of Bun's sockets (`tcp_bun.ts`) and of node:net in Deno (`tcp_node.ts`).
  *
  * A write may be short: what was not taken must be written again after `drained`, and nothing else before it.
- * Bytes given to `received` stay valid after the call. A half-closed peer can still be answered.
+ * Bytes given to `received` stay valid after the call, unless it says that they are done with. A half-closed peer can still be answered.
  */
 export interface TcpConnection {
   readonly remoteAddress: string;
@@ -24,7 +24,8 @@ export interface TcpConnection {
 
 /** What the owner of a listener does with one connection. */
 export interface TcpPeer {
-  received(bytes: Uint8Array): void;
+  /** True says that nobody will look at the bytes any more: their memory may go at once. */
+  received(bytes: Uint8Array): boolean;
   drained(): void;
   /** The peer sends no more; it may still read. */
   ended(): void;

@@ -8,6 +8,17 @@ import {
   type TcpPeer,
 } from "./tcp.ts";
 
+/** Smaller chunks are left to the garbage collector. */
+const freedBytesMin = 64 * 1024;
+
+/**
+ * Each chunk that arrives has memory of its own. Left to the garbage collector it piles up, and the next chunk gets fresh
+ * pages, whose faults cost more than reading into them: a quarter of the CPU time of large produces.
+ */
+function freeAtOnce({ buffer, byteLength }: Uint8Array): void {
+  if (buffer instanceof ArrayBuffer && buffer.byteLength === byteLength) buffer.transfer(0);
+}
+
 interface State {
   peer: TcpPeer | undefined;
 }
@@ -62,7 +73,9 @@ export function listen(options: TcpListenOptions): TcpListener {
           socket.data = { peer: options.accept(new BunConnection(socket)) };
           if (!socket.data.peer) socket.terminate();
         },
-        data: (socket, bytes) => socket.data.peer?.received(bytes),
+        data(socket, bytes) {
+          if (socket.data.peer?.received(bytes) && bytes.length >= freedBytesMin) freeAtOnce(bytes);
+        },
         drain: (socket) => socket.data.peer?.drained(),
         end: (socket) => socket.data.peer?.ended(),
         close(socket) {

@@ -19,8 +19,15 @@ test("frames come out whole, however the bytes are cut", () => {
   for (const step of [1_000_003, 65_536, 4_099, 7]) {
     const assembler = new FrameAssembler();
     const frames: Uint8Array[] = [];
-    for (let at = 0; at < stream.length; at += step)
-      assembler.push(stream.slice(at, at + step), (frame) => frames.push(frame));
+    let unneeded = 0;
+    for (let at = 0; at < stream.length; at += step) {
+      const chunk = stream.slice(at, at + step);
+      if (assembler.push(chunk, (frame) => frames.push(frame))) continue;
+      // Nobody may need it any more.
+      chunk.fill(0xee);
+      unneeded++;
+    }
+    expect(unneeded).toBeGreaterThan(0);
     expect(frames.length).toBe(bodies.length);
     for (const [place, frame] of frames.entries()) expect(Buffer.compare(frame, bodies[place]!)).toBe(0);
   }
@@ -47,4 +54,17 @@ test("an announced frame holds only a bounded buffer until bytes arrive", () => 
   new DataView(bytes.buffer).setInt32(0, limits.requestFrameBytesMax);
   assembler.push(bytes, () => undefined);
   expect(assembler.heldBytes).toBeLessThanOrEqual(2 * 1024 * 1024);
+});
+
+test("a frame of the size of an earlier one gets its whole buffer at once", () => {
+  const assembler = new FrameAssembler();
+  const stream = framed(body(7_000_000, 1));
+  const frames: Uint8Array[] = [];
+  const first = stream.slice(0, 100_000);
+  assembler.push(first, () => undefined);
+  expect(assembler.heldBytes).toBe(2 * 1024 * 1024);
+  assembler.push(stream.slice(100_000), (frame) => frames.push(frame));
+  assembler.push(first, () => undefined);
+  expect(assembler.heldBytes).toBe(7_000_000);
+  expect(Buffer.compare(frames[0]!, body(7_000_000, 1))).toBe(0);
 });

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { ManualClock } from "../../src/base/clock.ts";
+import { limits } from "../../src/base/limits.ts";
 import { silentLogger } from "../../src/base/log.ts";
 import { defaultLogConfig } from "../../src/log/log_config.ts";
 import { type Durability, LogStore } from "../../src/log/log_store.ts";
@@ -53,6 +54,25 @@ describe.each(["sync", "os"] as const)("append and read, durability %s", (durabi
     }
     expect(seen).toEqual(Array.from({ length: 100 }, (_, n) => `n${n >> 1}-${n % 2}`));
   });
+});
+
+test("without syncs a large batch is written at once, a small one with those of its pass", async () => {
+  const log = open("os").create("t", 0);
+  const small = log.append(batchOf(1, "small"));
+  expect(log.highWatermark).toBe(0);
+  const large = log.append(batchOf(1, "x".repeat(limits.groupWriteAtOnceBytes)));
+  // What came before is written with it.
+  expect(log.highWatermark).toBe(2);
+  await Promise.all([small.done, large.done]);
+  expect(recordsOf(log.read(0, { ...all, maxBytes: 1 << 22 })).map((record) => record.value.length)).toEqual([
+    7,
+    limits.groupWriteAtOnceBytes + 2,
+  ]);
+  const synced = open("sync").create("s", 0);
+  const batch = synced.append(batchOf(1, "x".repeat(limits.groupWriteAtOnceBytes)));
+  expect(synced.highWatermark).toBe(0);
+  await batch.done;
+  expect(synced.highWatermark).toBe(1);
 });
 
 test("reads are bounded by maxBytes, save for a first batch that must be given", async () => {

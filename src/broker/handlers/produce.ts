@@ -63,10 +63,10 @@ export const produce = handler<ProduceRequest, ProduceResponse>(0, async (reques
 
 /** Gives the request's frame back to its pool once the last of its batches is held by nobody; undefined for small frames. */
 function releaseOf({ topicData }: ProduceRequest): (() => void) | undefined {
-  const batches = topicData.flatMap(({ partitionData }) => partitionData.map(({ records }) => records));
-  const buffer = (batches[0] as Uint8Array | null | undefined)?.buffer;
+  const buffer = topicData[0]?.partitionData[0]?.records?.buffer;
   if (!buffer || !framePool.owns(buffer)) return undefined;
-  let held = batches.length;
+  let held = 0;
+  for (const { partitionData } of topicData) held += partitionData.length;
   return () => {
     if (--held === 0) framePool.give(buffer);
   };
