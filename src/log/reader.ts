@@ -50,6 +50,29 @@ export class PartitionReader {
         `offset ${offset} of ${state.name} is outside of ${first} to ${state.logEndOffset}`,
       );
     if (offset >= limit) return [];
+    const parts = this.readAt(offset, limit, options);
+    return isDurable ? this.passEmptied(parts, limit, options) : parts;
+  }
+
+  /**
+   * Goes on to where records are when all batches of a read are emptied ones: clients that only look at records (KafkaJS) would ask for
+   * the same offset for ever where those end a segment. What is left out is a gap, which no client minds. Without records up to the
+   * end, or with too much to pass, the answer is what was read first: its last offset leads on.
+   */
+  private passEmptied(parts: Uint8Array[], limit: number, options: ReadOptions): Uint8Array[] {
+    let passedBytes = 0;
+    for (let ahead = parts; ; ) {
+      const next = offsetBehindEmptied(ahead);
+      if (next === undefined) return ahead;
+      for (const part of ahead) passedBytes += part.length;
+      if (next >= limit || passedBytes > limits.emptiedBytesPassedMax) return parts;
+      ahead = this.readAt(next, limit, options);
+      if (ahead.length === 0) return parts;
+    }
+  }
+
+  private readAt(offset: number, limit: number, options: ReadOptions): Uint8Array[] {
+    const { state } = this;
     if (offset >= state.recent.firstOffset) {
       const found = state.recent.read(offset, limit, options.maxBytes, options.minOneBatch);
       return found.length > partsMax ? [concatenate(found)] : found;
@@ -109,6 +132,19 @@ export class PartitionReader {
   private damage(segment: Segment, position: number): KafkaError {
     return new KafkaError("CORRUPT_MESSAGE", `${segment.logPath} has no record batch at position ${position}`);
   }
+}
+
+/** The offset behind whole batches of which none has a record; undefined when one has, or there are none. */
+function offsetBehindEmptied(parts: readonly Uint8Array[]): number | undefined {
+  let next: number | undefined;
+  for (const part of parts)
+    for (let at = 0; at + batchHeaderBytes <= part.length; ) {
+      const header = new BatchHeader(part, at);
+      if (header.recordCount > 0) return undefined;
+      next = header.lastOffset + 1;
+      at += header.sizeBytes;
+    }
+  return next;
 }
 
 /** The end of the last whole batch that starts before `limit`, and the offset after it. */

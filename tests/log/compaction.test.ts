@@ -22,7 +22,8 @@ function pairs(records: readonly Pair[], options: EncodeOptions = {}): Uint8Arra
 function all(log: PartitionLog, withEmpty = false): string[] {
   const seen: string[] = [];
   for (let at = log.logStartOffset; at < log.highWatermark; ) {
-    const parts = log.read(at, { ...everything, maxBytes: 300 });
+    const isolation = withEmpty ? "logEnd" : "highWatermark";
+    const parts = log.read(at, { ...everything, maxBytes: 300, isolation });
     expect(parts.length).toBeGreaterThan(0);
     for (const part of parts)
       for (const batch of decodeBatches(part)) {

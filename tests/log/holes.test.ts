@@ -60,6 +60,25 @@ describe("batches with holes, and empty ones", () => {
     expect(one.read(18, everything)).toEqual([]);
   });
 
+  test("a read goes on over emptied batches to the next records, into the next segment", async () => {
+    const { open, log } = simulation();
+    const one = log(open(), { segmentBytes: 200 });
+    for (const gone of [[], all(2), all(2), all(2), all(2), all(2)]) one.append(holed(2, gone));
+    await one.idle();
+    const first = (offset: number, options = {}) => {
+      const [part] = one.read(offset, { ...everything, maxBytes: 1, ...options });
+      const [batch] = [...decodeBatches(part!)];
+      return [batch!.header.baseOffset, batch!.count];
+    };
+    // With nothing but emptied batches up to the end, they are the answer.
+    expect(first(2)).toEqual([2, 0]);
+    await one.append(batchOf(2)).done;
+    expect(first(2)).toEqual([12, 2]);
+    expect(first(5)).toEqual([12, 2]);
+    expect(first(2, { isolation: "logEnd" })).toEqual([2, 0]);
+    expect(first(2, { minOneBatch: false, maxBytes: 61 })).toEqual([2, 0]);
+  });
+
   test("sequences count what is left out", async () => {
     const { open, log, disk } = simulation();
     const producer = (baseSequence: number) => ({ producerId: 5n, producerEpoch: 0, baseSequence });
