@@ -80,8 +80,10 @@ async function startLocked(config: NodeConfig, logger: Logger, unlock: () => voi
     compaction: services.logs.compactor.options,
   });
   const stopping = new AbortController();
+  const sql = new SqlRunner(tables, { idleMs: config.sqlIdleTimeoutMs });
   const answering = httpServices(
     services,
+    sql,
     config.lake,
     metrics,
     stopping.signal,
@@ -92,7 +94,8 @@ async function startLocked(config: NodeConfig, logger: Logger, unlock: () => voi
     stopping.abort();
     // Groups first: requests that wait for a rebalance would hold up the broker's end.
     const stops = [http?.stop(config.shutdownTimeoutMs), broker.stop(config.shutdownTimeoutMs)];
-    await Promise.all([services.groups.close(), ...stops]);
+    // And transactions that are open: producers wait for their end.
+    await Promise.all([sql.sessions.closeAll(), services.groups.close(), ...stops]);
     await tables.close();
     await services.logs.close();
     services.catalog.close();
@@ -190,6 +193,7 @@ async function openServices(
 /** What the HTTP routes see of the node. */
 function httpServices(
   services: NodeServices,
+  sql: SqlRunner,
   lake: string,
   metrics: MetricsRegistry,
   stopping: AbortSignal,
@@ -203,7 +207,7 @@ function httpServices(
       kafkaAddress: showAddress(kafkaAddress),
       startedAtMs: clock.nowMs(),
     },
-    sql: new SqlRunner(tables),
+    sql,
     topics: nodeTopics(services, stopping),
     tables: nodeTables(catalog),
     groups: nodeGroups(services),

@@ -154,6 +154,13 @@ export const nodeOptions = {
     default: 300_000,
     description: "Longest run of one SQL statement; a request may ask for less.",
   }),
+  sqlIdleTimeoutMs: option({
+    flag: "sql-idle-timeout",
+    kind: kind.duration,
+    default: 10_000,
+    description:
+      "Time after which a SQL transaction is rolled back in which nothing happens; it may hold up producers.",
+  }),
   sqlMemoryLimitBytes: option({
     flag: "sql-memory-limit",
     kind: kind.sizeBetween(64 * 1024 ** 2, 4 * 1024 ** 3),

@@ -31,6 +31,14 @@ export interface SqlFlags extends Partial<Record<OutputMode, boolean>> {
 
 export async function sql(flags: SqlFlags, io: Io): Promise<number> {
   const session = new SqlSession(flags, io);
+  try {
+    return await runSession(session, flags, io);
+  } finally {
+    await session.client.close();
+  }
+}
+
+async function runSession(session: SqlSession, flags: SqlFlags, io: Io): Promise<number> {
   if (flags.cmd !== undefined) await session.script(flags.cmd);
   if (flags.init !== undefined) await session.script(readScript(flags.init));
   if (flags.command !== undefined) {

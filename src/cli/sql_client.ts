@@ -22,6 +22,8 @@ export interface SqlRows {
 
 export class SqlClient {
   readonly url: string;
+  /** Opened with the first BEGIN, and then used for all statements. */
+  #session: string | undefined;
 
   /** `host:port` and a bare URL both work. Throws UsageError. */
   constructor(text: string) {
@@ -31,9 +33,10 @@ export class SqlClient {
   }
 
   async query(sql: string, signal?: AbortSignal): Promise<SqlRows> {
+    if (beginsTransaction(sql)) await this.#open();
     const response = await this.#request("/v1/sql", {
       method: "POST",
-      body: JSON.stringify({ sql }),
+      body: JSON.stringify({ sql, session: this.#session }),
       headers: { accept: "application/vnd.rowlog.rows+ndjson", "content-type": "application/json" },
       signal,
     });
@@ -44,6 +47,21 @@ export class SqlClient {
     if (head === undefined) throw new CliError(`${this.url} gave an empty answer; is it a Rowlog node?`);
     const { columns } = JSON.parse(head) as { columns: SqlRows["columns"] };
     return { columns, rows: rowLines(pending, lines) };
+  }
+
+  async #open(): Promise<void> {
+    if (this.#session !== undefined) return;
+    const response = await this.#request("/v1/sessions", { method: "POST" });
+    this.#session = ((await response.json()) as { id: string }).id;
+  }
+
+  /** Rolls back what is open. */
+  async close(): Promise<void> {
+    const session = this.#session;
+    this.#session = undefined;
+    // A session that is gone, or a node, has nothing to roll back.
+    if (session !== undefined)
+      await this.#request(`/v1/sessions/${session}`, { method: "DELETE" }).catch(() => undefined);
   }
 
   async tables(): Promise<TableSummary[]> {
@@ -91,6 +109,11 @@ export class SqlClient {
     }
     throw new SqlFailure(problem.code ?? String(response.status), problem.detail ?? text, problem.position);
   }
+}
+
+/** Which statements those are the node decides; this only decides whether to ask it for a session. */
+function beginsTransaction(sql: string): boolean {
+  return /\b(begin|start)\b/i.test(sql);
 }
 
 async function* linesOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<string[]> {

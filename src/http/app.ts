@@ -13,6 +13,7 @@ import { addMetricsCollectors } from "./metrics_collectors.ts";
 import { type Problem, ProblemError, problemOf, problemResponse } from "./problem.ts";
 import { addRecordRoutes } from "./record_routes.ts";
 import type { HttpServices } from "./services.ts";
+import { addSessionRoutes } from "./session_routes.ts";
 import { addSqlRoutes } from "./sql_routes.ts";
 import { addTableRoutes } from "./table_routes.ts";
 import { addTopicRoutes } from "./topic_routes.ts";
@@ -31,6 +32,7 @@ export function createHttpApp(services: HttpServices, options: HttpAppOptions = 
   if (options.host !== undefined && isLoopback(options.host)) app.use(refuseOtherHosts);
   addHealthRoutes(app, services);
   addSqlRoutes(app, services);
+  addSessionRoutes(app, services);
   addTableRoutes(app, services);
   addTopicRoutes(app, services);
   addRecordRoutes(app, services);

@@ -77,6 +77,16 @@ export function sqlStatus(sqlstate: string): number {
     case "42P07": // duplicate table
     case "23505": // unique violation
       return 409;
+    case "25001": // a transaction is open
+    case "25P01": // no transaction is open
+    case "25P02": // the transaction has failed
+    case "25P03": // the transaction was idle for too long
+    case "40001": // another transaction was first
+      return 409;
+    case "08003": // no such session
+      return 404;
+    case "55P03": // the turn to write could not be had in time
+      return 503;
     case "42501": // insufficient privilege
       return 403;
     case "08P01": // a value for a parameter that is not there, and the like

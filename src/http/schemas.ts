@@ -25,6 +25,10 @@ export const sqlRequest = z
       .optional()
       .describe("Values for `?` or `$1` (an array), or for `$name` (an object). Only with one statement."),
     timeout_ms: z.int().min(1).optional().describe("At most the node's --sql-timeout."),
+    session: z
+      .string()
+      .optional()
+      .describe("The id of a session (POST /v1/sessions), for transactions over several requests."),
   })
   .openapi("SqlRequest");
 
@@ -33,6 +37,10 @@ export const sqlAnswer = z
     columns: z.array(z.object({ name: z.string(), type: z.string() })),
     rows: z.array(z.array(jsonValue)),
     row_count: z.int(),
+    written: z
+      .array(z.object({ topic: z.string(), partition: z.int(), base_offset: z.int(), records: z.int() }))
+      .optional()
+      .describe("Of a statement that wrote, and of COMMIT: the offsets of its records."),
   })
   .openapi("SqlAnswer");
 

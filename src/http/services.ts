@@ -56,9 +56,19 @@ export interface SqlOptions {
   form?: "json" | "arrow";
   /** Aborted when nobody waits for the answer any more. */
   signal?: AbortSignal;
+  /** Of `SqlService.sessions`; absent: transactions end with the text. */
+  session?: string;
 }
 
 export interface SqlService {
+  sessions: {
+    /** Milliseconds after which a transaction is rolled back in which nothing happens. */
+    idleMs: number;
+    /** The id of a new session. Throws SqlError 53300. */
+    open(): string;
+    /** Throws SqlError 08003 when there is no such session. */
+    close(id: string): Promise<void>;
+  };
   /** Runs all statements; the answer is that of the last one. Throws SqlError. */
   execute(sql: string, options: SqlOptions): Promise<SqlAnswer>;
 }
@@ -69,6 +79,8 @@ export interface SqlAnswer {
   rows(): AsyncIterable<readonly string[]>;
   /** The same rows as an Arrow IPC stream, instead of `rows()`. */
   arrow(): AsyncIterable<Uint8Array>;
+  /** Of a statement that wrote, and of COMMIT: where the records are. */
+  written?: readonly { topic: string; partition: number; base_offset: number; records: number }[];
   /** Drops what was not read. Safe to call twice. */
   close(): void;
 }

@@ -93,7 +93,8 @@ async function* jsonChunks(answer: SqlAnswer): AsyncGenerator<string> {
     yield text;
     text = "";
   }
-  yield `${text}],"row_count":${count}}\n`;
+  const written = answer.written === undefined ? "" : `,"written":${JSON.stringify(answer.written)}`;
+  yield `${text}],"row_count":${count}${written}}\n`;
 }
 
 async function* ndjsonChunks(answer: SqlAnswer): AsyncGenerator<string> {

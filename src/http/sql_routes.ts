@@ -23,6 +23,7 @@ export function addSqlRoutes(app: OpenAPIHono, services: HttpServices): void {
       const answer = await services.sql.execute(request.sql, {
         params: request.params && parameters(request.params),
         timeoutMs: request.timeout_ms,
+        session: request.session,
         form: format === "arrow" ? "arrow" : "json",
         signal: context.req.raw.signal,
       });
@@ -39,7 +40,7 @@ export function addSqlRoutes(app: OpenAPIHono, services: HttpServices): void {
     if (context.req.method !== "POST" || (type !== "text/plain" && type !== "application/sql")) return next();
     const sql = await readText(context.req.raw);
     if (sql.trim() === "") throw new ProblemError(400, "INVALID_REQUEST", "the body is empty; send SQL");
-    return run(context, { sql });
+    return run(context, { sql, session: context.req.query("session") });
   });
   endpoint(
     app,

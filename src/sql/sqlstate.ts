@@ -169,6 +169,8 @@ function catalogState(text: string): string {
 }
 
 function binderState(text: string): string {
+  if (/template parameter type .* could not be resolved/i.test(text)) return "42804";
+  if (/^macro .* does not support the supplied arguments/i.test(text)) return "42883";
   if (/ambiguous reference|ambiguous/i.test(text)) return "42702";
   if (
     /referenced (?:update )?column|column ".*" (in|not)|does not have a column|column with name|no column named|could not find key/i.test(

@@ -7,7 +7,6 @@ import type { SqlEngine } from "../sql/engine.ts";
 import type { ResultForm, SqlParameters } from "../sql/messages.ts";
 import { bindParameters } from "../sql/parameters.ts";
 import type { Statement } from "../sql/statements.ts";
-import { nameOf, type Token } from "../sql/tokens.ts";
 import { Definitions, reservedSchemas } from "./definitions.ts";
 import { Reads } from "./reads.ts";
 import { emptyResult, rowsResult, type SqlResult } from "./results.ts";
@@ -16,6 +15,7 @@ import type { Table } from "./table.ts";
 import { topicName } from "./table_name.ts";
 import type { Tables } from "./tables.ts";
 import type { WriteAnswer } from "./writes/captured_write.ts";
+import { produceCall } from "./writes/produce_calls.ts";
 import type { SqlSession } from "./writes/session.ts";
 import { SqlSessions } from "./writes/sessions.ts";
 import type { WriteTransaction } from "./writes/transaction.ts";
@@ -127,7 +127,7 @@ export class SqlRunner {
   private async read(running: Running): Promise<SqlResult> {
     const { engine, session, statement, options } = running;
     // A look at the text saves most queries the question for their tokens.
-    if (/produce/i.test(statement.text) && callsProduce(await engine.tokens(statement.text)))
+    if (/produce/i.test(statement.text) && produceCall(await engine.tokens(statement.text)))
       return await this.select(running);
     const prepare = () => this.reads.prepare(engine, statement.text);
     if (session.inTransaction) return await session.read(statement.text, withoutSession(options), prepare);
@@ -184,6 +184,13 @@ export class SqlRunner {
 
   /** One at a time with transactions that write: a table does not change under them. */
   private async define({ engine, statement, options }: Running, way: Way): Promise<SqlResult> {
+    const call = produceCall(await engine.tokens(statement.text));
+    if (call !== undefined)
+      throw new SqlError(
+        "0A000",
+        "produce() can be called by a statement only, not in what is defined",
+        call.start + 1,
+      );
     const endTurn = await this.tables.writes.takeTurn();
     try {
       if (way === "create_table") await this.definitions.createTable(engine, statement);
@@ -202,15 +209,6 @@ function withoutSession({ params, timeoutMs, signal, form }: ExecuteOptions): Om
 
 function limitsOf({ timeoutMs, signal }: ExecuteOptions): { timeoutMs?: number; signal?: AbortSignal } {
   return { timeoutMs, signal };
-}
-
-function callsProduce(tokens: readonly Token[]): boolean {
-  return tokens.some(
-    (token, i) =>
-      (token.kind === "name" || token.kind === "keyword") &&
-      nameOf(token).toLowerCase() === "produce" &&
-      tokens[i + 1]?.text === "(",
-  );
 }
 
 /** The text with its parameters in it, and what gives errors their place in the text without. */

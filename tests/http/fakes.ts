@@ -55,6 +55,7 @@ export function fakeNode(): FakeNode {
     logs,
     answer: () => fakeAnswer(node, [], []),
     sql: {
+      sessions: { idleMs: 10_000, open: () => "session", close: async () => undefined },
       async execute(sql, options) {
         node.executed.push({ sql, options });
         return node.answer(sql);
