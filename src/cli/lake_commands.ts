@@ -24,4 +24,14 @@ export function addLakeCommands(program: Command, { io, act }: CommandContext): 
     .action((directory, lake, flags) =>
       act(async () => (await import("./restore.ts")).restore(directory, lake, flags, io)),
     );
+  program
+    .command("check")
+    .argument("<LAKE>", "the lake's folder; no node may be running on it")
+    .description("read a lake's logs to the last byte and compare its tables with them; nothing is changed")
+    .option("--no-tables", "logs only")
+    .option(
+      "--scratch <DIR>",
+      "where tables are made anew for the comparison; they take about their size [default: the system's folder for temporary files]",
+    )
+    .action((lake, flags) => act(async () => (await import("./check.ts")).check(lake, flags, io)));
 }

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Disk, DiskError, parentOf, replaceFile, replaceFileLater } from "../../src/platform/disk.ts";
 import { nodeDisk } from "../../src/platform/node_disk.ts";
+import { OverlayDisk } from "../../src/platform/overlay_disk.ts";
 import { SeededRandom } from "../../src/platform/sim/random.ts";
 import { SimDisk } from "../../src/platform/sim/sim_disk.ts";
 
@@ -14,6 +15,7 @@ let made = 0;
 
 const disks: [string, () => { disk: Disk; root: string }][] = [
   ["real", () => ({ disk: nodeDisk(), root: `${real}/${made++}` })],
+  ["overlaid", () => ({ disk: new OverlayDisk(nodeDisk()), root: `${real}/${made++}` })],
   ["simulated", () => ({ disk: new SimDisk({ random: new SeededRandom(1) }), root: "/lake" })],
 ];
 const bytes = (text: string) => new TextEncoder().encode(text);
