@@ -51,8 +51,8 @@ export const limits = {
   readPoolBytesMax: 64 * 1024 * 1024,
   /** Batches without records that a read of the log passes over in search of one that has some, in bytes. */
   emptiedBytesPassedMax: 64 * 1024,
-  /** Memory that large request frames use again, in bytes. */
-  framePoolBytesMax: 64 * 1024 * 1024,
+  /** Memory that large request frames use again, in bytes; what nobody needs goes within 20 s. */
+  framePoolBytesMax: 128 * 1024 * 1024,
   /** Memory for recent batches that tail consumers are answered from, in bytes; batches that are not durable come on top. */
   recentBatchesBytesMax: 16 * 1024 * 1024,
   /** Bytes of one group commit of one partition, past which the next group begins. */
@@ -89,6 +89,10 @@ export const limits = {
   storageRetryMs: 1_000,
   /** Refused records that one Produce answer names for a batch; the message says how many there are. */
   recordErrorsMax: 100,
+  /** Deletes in one batch that a truncation puts into the log. */
+  truncateBatchRecords: 10_000,
+  /** Rows of a table that a truncation event may delete; the batch is refused beyond. */
+  truncateRowsMax: 2_000_000,
   /** Decoded rows of all tables that wait for DuckDB, in bytes; what does not fit is read from the log later. */
   applierQueueBytesMax: 64 * 1024 * 1024,
   /** While more than this waits for DuckDB, in bytes, producers to tables get their answers later: by this much at most, in milliseconds. */

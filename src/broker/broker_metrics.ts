@@ -8,6 +8,7 @@ export class BrokerMetrics {
   private readonly producedBytes: Family<Counter>;
   private readonly fetchedBytes: Family<Counter>;
   private readonly refusals: Family<Counter>;
+  private readonly skips: Family<Counter>;
 
   constructor(metrics: MetricsRegistry) {
     const help = "Time from a request's start to its answer.";
@@ -47,6 +48,11 @@ export class BrokerMetrics {
       "Batches refused because records are no rows of the table.",
       ["topic"],
     );
+    this.skips = metrics.counterFamily(
+      "rowlog_ingest_skipped_total",
+      "Records that connectors send beside rows (heartbeats, transactions, messages, schema changes), which are not stored.",
+      ["topic", "reason"],
+    );
   }
 
   request(apiKey: number, seconds: number, requestBytes: number, answerBytes: number): void {
@@ -60,6 +66,10 @@ export class BrokerMetrics {
 
   refused(topic: string): void {
     this.refusals.with(topic).inc();
+  }
+
+  skipped(topic: string, reason: string, records: number): void {
+    this.skips.with(topic, reason).inc(records);
   }
 
   fetched(topic: string, bytes: number): void {

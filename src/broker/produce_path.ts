@@ -160,12 +160,18 @@ async function append(
   release?: () => void,
 ): Promise<ProduceOutcome> {
   try {
+    for (const before of accepted.before ?? []) {
+      const { baseOffset, logAppendTimeMs } = log.append(before.batch);
+      void before.appended(baseOffset, logAppendTimeMs);
+    }
     const result = log.append(accepted.batch, release);
     const room = result.duplicate ? undefined : accepted.appended(result.baseOffset, result.logAppendTimeMs);
     await result.done;
     if (room) await room;
-    if (!result.duplicate)
+    if (!result.duplicate) {
       path.metrics.produced(topic.name, result.lastOffset - result.baseOffset + 1, accepted.batch.length);
+      for (const [why, count] of accepted.skipped ?? []) path.metrics.skipped(topic.name, why, count);
+    }
     return {
       errorCode: 0,
       errorMessage: null,

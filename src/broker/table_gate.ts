@@ -13,6 +13,10 @@ export interface AcceptedBatch {
    * it returns, so that producers are no faster than their table.
    */
   appended(baseOffset: number, logAppendTimeMs: number): Promise<void> | undefined;
+  /** Batches that are appended right before it, unless it is in the log already. */
+  before?: readonly Pick<AcceptedBatch, "batch" | "appended">[];
+  /** Records that are nothing for the table and are not stored, by their reason. */
+  skipped?: ReadonlyMap<string, number>;
 }
 
 export interface TableGate {

@@ -110,6 +110,8 @@ export class EngineCore {
       "CREATE SCHEMA IF NOT EXISTS _rowlog",
       `CREATE TABLE IF NOT EXISTS _rowlog.cursors (
         topic_id VARCHAR NOT NULL, partition INTEGER NOT NULL, next_offset BIGINT NOT NULL, PRIMARY KEY (topic_id, partition))`,
+      // Of tables with sequence_by: the sequence that the row of a deleted key had, as JSON.
+      "CREATE TABLE IF NOT EXISTS _rowlog.deleted_sequences (topic_id VARCHAR NOT NULL, key VARCHAR NOT NULL, sequence VARCHAR NOT NULL)",
       ...outboxTables,
       "CREATE TYPE IF NOT EXISTS json AS VARCHAR",
       ...jsonMacros,

@@ -18,7 +18,7 @@ import type { ApplyRequest, ArrowInsert, Cursor } from "../sql/messages.ts";
 import { chunkFromLog } from "./ingest.ts";
 import { Room } from "./room.ts";
 import type { RowChunk, Table } from "./table.ts";
-import { insertOf } from "./table_insert.ts";
+import { insertOf, sequenceStatements } from "./table_insert.ts";
 
 /** What the applier needs of the SQL engine: all inserts and cursors of one call go in together, in one transaction. */
 export interface ApplyTarget {
@@ -453,13 +453,17 @@ export class Applier {
     const inserts: ArrowInsert[] = [];
     // One transaction at a time: the engine is done with what the last one sent.
     this.arena.reset();
-    for (const [table, chunks] of byTable) inserts.push(insertOf(table, chunks, (length) => this.arena.take(length)));
+    const statements: string[] = [];
+    for (const [table, chunks] of byTable) {
+      inserts.push(insertOf(table, chunks, (length) => this.arena.take(length)));
+      statements.push(...sequenceStatements(table, chunks));
+    }
     const cursors = work.map(({ state, next }) => ({
       topicId: state.table.topic.id,
       partition: state.partition,
       nextOffset: next,
     }));
-    await this.target.apply({ inserts, cursors });
+    await this.target.apply({ inserts, cursors, ...(statements.length > 0 ? { statements } : {}) });
     for (const { state, next } of work) state.next = next;
   }
 

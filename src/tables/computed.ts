@@ -16,10 +16,10 @@ import type { Vector } from "./arrow/vectors.ts";
 import { defaultValues } from "./describe.ts";
 import { run } from "./engine_calls.ts";
 import { decodeForTable, refusal } from "./ingest.ts";
-import { changesOf, rowDeltas } from "./keyed/change_batch.ts";
+import { changesOf, rowRecords } from "./keyed/change_batch.ts";
 import type { DecodedBatch } from "./row_decoder.ts";
 import type { MissingValue } from "./row_reader.ts";
-import type { Table } from "./table.ts";
+import type { BatchDecoder, Table } from "./table.ts";
 
 /** Batches are staged one at a time: the staging tables are shared. */
 let staging: Promise<unknown> = Promise.resolve();
@@ -31,9 +31,10 @@ export async function ingestThroughEngine(
   partition: number,
   view: RecordBatchView,
   decoded: DecodedBatch,
+  decoder?: BatchDecoder,
 ): Promise<DecodedBatch> {
   try {
-    return await askEngine(engine, table, partition, view, decoded);
+    return await askEngine(engine, table, partition, view, decoded, decoder);
   } catch (error) {
     if (!(error instanceof SqlError)) throw error;
     // The engine's own trouble passes: clients try again. Else it is the expression's, which no retry will help.
@@ -52,12 +53,13 @@ async function askEngine(
   partition: number,
   view: RecordBatchView,
   decoded: DecodedBatch,
+  decoder?: BatchDecoder,
 ): Promise<DecodedBatch> {
   let rows = decoded;
   if (decoded.missing !== undefined) {
     const missing: MissingValue[] = [...table.missing];
     for (const [field, count] of decoded.missing) missing[field] = await computeDefaults(engine, table, field, count);
-    rows = decodeForTable(table, partition, view, missing);
+    rows = decodeForTable(table, partition, view, missing, decoder);
   }
   if (!table.needsEngine) return rows;
   const checked = staging.then(() => checkRows(engine, table, rows));
@@ -71,7 +73,7 @@ async function askEngine(
 function recordsOf(rows: DecodedBatch, faults: RecordFault[]): RecordFault[] {
   const changes = changesOf(rows);
   if (changes === undefined) return faults;
-  const records = rowDeltas(changes);
+  const records = rowRecords(changes);
   return faults.map(({ index, message }) => ({ index: records[index]!, message }));
 }
 

@@ -13,7 +13,7 @@ import { changesOf } from "./keyed/change_batch.ts";
 import { needsNewRecords, rewriteBatch, rewriteChanges } from "./rewrite.ts";
 import type { DecodedBatch } from "./row_decoder.ts";
 import type { MissingValue } from "./row_reader.ts";
-import { chunkOf, type RowChunk, type Table } from "./table.ts";
+import { type BatchDecoder, chunkOf, type RowChunk, type Table } from "./table.ts";
 
 /** The part of ProducedBatch that is needed here. */
 export interface BatchToIngest {
@@ -38,8 +38,9 @@ export function decodeForTable(
   partition: number,
   view: RecordBatchView,
   missing: readonly MissingValue[] = table.missing,
+  decoder: BatchDecoder = table.decoder,
 ): DecodedBatch {
-  const decoded = table.decoder.decode(view, partition, missing);
+  const decoded = decoder.decode(view, partition, missing);
   if (decoded.faultCount > 0) throw refusal(table, view.count, decoded.faultCount, decoded.faults);
   return decoded;
 }

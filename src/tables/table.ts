@@ -5,6 +5,7 @@ import type { RecordBatchView } from "../protocol/records/decode.ts";
 import type { Vector } from "./arrow/vectors.ts";
 import { changesOf, type KeyedChunk, keyedChunk, rowDeltas } from "./keyed/change_batch.ts";
 import { ChangeDecoder } from "./keyed/change_decoder.ts";
+import { EventResolver } from "./keyed/event_resolver.ts";
 import { KeyCodec } from "./keyed/key_codec.ts";
 import { nativeDefault } from "./native_defaults.ts";
 import { type DecodedBatch, RowDecoder } from "./row_decoder.ts";
@@ -35,6 +36,7 @@ export class Table {
   readonly schema: RowSchema;
   readonly decoder: BatchDecoder;
   readonly logDecoder: BatchDecoder;
+  private resolving: { resolver: EventResolver; decoder: BatchDecoder } | undefined;
   /** Of a keyed table. */
   readonly key: KeyCodec | undefined;
   /** A column has the key of each row's record, which for a keyed table is the log's and not the producer's. */
@@ -84,7 +86,16 @@ export class Table {
     const deltas = changes && this.schema.record.length > 0 ? rowDeltas(changes) : undefined;
     for (const { column, index } of this.schema.record)
       column.fill(columns[index]!, rows, baseOffset, appendTimeMs, deltas);
-    return chunkOf(decoded, baseOffset, baseOffset + (changes?.records ?? rows));
+    return chunkOf(decoded, baseOffset, baseOffset + (changes?.span ?? rows));
+  }
+
+  /** For batches that mean something only together with what the table holds: what makes plain ones of them, and what decodes those. */
+  get resolution(): { resolver: EventResolver; decoder: BatchDecoder } {
+    this.resolving ??= {
+      resolver: new EventResolver(this.topic, this.definition, this.schema),
+      decoder: new ChangeDecoder(this.schema, this.definition, { resolved: true }),
+    };
+    return this.resolving;
   }
 
   newColumns(capacity: number): Vector[] {

@@ -1,7 +1,9 @@
 /** Chunks of rows as one insert for the SQL engine. */
 import type { ArrowInsert } from "../sql/messages.ts";
+import { quoteText } from "../sql/types.ts";
 import { type ColumnChunk, encodeChunks } from "./arrow/stream.ts";
 import { type ChunkToFold, foldChunks } from "./keyed/fold.ts";
+import { textLiteral } from "./keyed/stored_rows.ts";
 import type { RowChunk, Table } from "./table.ts";
 
 type Allocate = (length: number) => Uint8Array;
@@ -41,4 +43,19 @@ export function insertOf(
 /** Empty for no rows. */
 function encoded(arrowSchema: Uint8Array, chunks: readonly ColumnChunk[], allocate: Allocate): Uint8Array {
   return chunks.length === 0 ? new Uint8Array(0) : encodeChunks(arrowSchema, chunks, allocate);
+}
+
+/** Keeps the sequences of deleted keys, in the order in which they were deleted. */
+export function sequenceStatements(table: Table, chunks: readonly RowChunk[]): string[] {
+  if (table.definition.sequenceBy === undefined) return [];
+  const last = new Map<string, string | undefined>();
+  for (const { keyed } of chunks) for (const [key, sequence] of keyed?.sequences ?? []) last.set(key, sequence);
+  if (last.size === 0) return [];
+  const topic = quoteText(table.topic.id);
+  const keys = [...last.keys()].map(textLiteral).join(", ");
+  const rows = [...last].flatMap(([key, sequence]) =>
+    sequence === undefined ? [] : [`(${topic}, ${textLiteral(key)}, ${textLiteral(sequence)})`],
+  );
+  const removal = `DELETE FROM _rowlog.deleted_sequences WHERE topic_id = ${topic} AND key IN (${keys})`;
+  return rows.length === 0 ? [removal] : [removal, `INSERT INTO _rowlog.deleted_sequences VALUES ${rows.join(", ")}`];
 }

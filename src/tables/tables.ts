@@ -11,6 +11,8 @@ import type { Logger } from "../base/log.ts";
 import { SqlError } from "../base/sql_error.ts";
 import type { Catalog, CatalogChange, TopicEntry } from "../catalog/catalog.ts";
 import type { PartitionLog } from "../log/partition_log.ts";
+import type { BatchHeader } from "../protocol/records/batch.ts";
+import type { RecordBatchView } from "../protocol/records/decode.ts";
 import type { SqlEngine } from "../sql/engine.ts";
 import { quoteIdentifier, quoteText } from "../sql/types.ts";
 import { Applier } from "./applier.ts";
@@ -18,6 +20,8 @@ import { ingestThroughEngine } from "./computed.ts";
 import { engineStatement } from "./describe.ts";
 import { cellsOf, run } from "./engine_calls.ts";
 import { asLogged, type BatchToIngest, batchToLog, decodeForTable, viewBatch } from "./ingest.ts";
+import { changesOf } from "./keyed/change_batch.ts";
+import { resolveForTable } from "./keyed/resolve_batch.ts";
 import { PlainTopics } from "./plain_topics.ts";
 import type { DecodedBatch } from "./row_decoder.ts";
 import { Table } from "./table.ts";
@@ -35,6 +39,10 @@ export interface IngestedBatch {
    * it returns.
    */
   appended(baseOffset: number, logAppendTimeMs: number): Promise<void> | undefined;
+  /** Batches that are appended right before it, unless it is in the log already. */
+  before?: readonly Pick<IngestedBatch, "batch" | "appended">[];
+  /** Records that are nothing for the table and are not stored, by their reason. */
+  skipped?: ReadonlyMap<string, number>;
 }
 
 export interface TablesOptions {
@@ -225,18 +233,9 @@ export class Tables {
       throw new KafkaError("UNKNOWN_TOPIC_OR_PARTITION", `table "${topic.name}" was just deleted`);
     const view = viewBatch(batch);
     const decoded = decodeForTable(table, partition, view);
-    const codec = this.options.log(topic, partition).config.compressionType;
-    const accept = (decoded: DecodedBatch): IngestedBatch => {
-      const bytes = batchToLog(batch, view, decoded, codec);
-      const rows = bytes === batch.bytes ? decoded : asLogged(table, partition, bytes, decoded);
-      return {
-        batch: bytes,
-        appended: (baseOffset, logAppendTimeMs) => {
-          const chunk = table.appendedChunk(rows, baseOffset, logAppendTimeMs);
-          return this.applier.enqueue(topic.name, partition, chunk);
-        },
-      };
-    };
+    const changes = changesOf(decoded);
+    if (changes?.needsTable) return this.ingestWithTable(table, partition, view, changes.skipped);
+    const accept = (rows: DecodedBatch) => this.accepted(table, partition, batch, view, rows);
     if (decoded.missing === undefined && !table.needsEngine) {
       const accepted = accept(decoded);
       view.release();
@@ -245,6 +244,52 @@ export class Tables {
     return this.engine()
       .then((engine) => ingestThroughEngine(engine, table, partition, view, decoded))
       .then(accept);
+  }
+
+  private accepted(
+    table: Table,
+    partition: number,
+    batch: BatchToIngest,
+    view: RecordBatchView,
+    decoded: DecodedBatch,
+  ): IngestedBatch {
+    const { topic } = table;
+    const bytes = batchToLog(batch, view, decoded, this.options.log(topic, partition).config.compressionType);
+    const rows = bytes === batch.bytes ? decoded : asLogged(table, partition, bytes, decoded);
+    const skipped = changesOf(decoded)?.skipped;
+    return {
+      batch: bytes,
+      appended: (baseOffset, logAppendTimeMs) => {
+        const chunk = table.appendedChunk(rows, baseOffset, logAppendTimeMs);
+        return this.applier.enqueue(topic.name, partition, chunk);
+      },
+      ...(skipped ? { skipped } : {}),
+    };
+  }
+
+  /** A batch that means something only together with what the table holds; the partition's later batches wait for it. */
+  private async ingestWithTable(
+    table: Table,
+    partition: number,
+    view: RecordBatchView,
+    skipped: ReadonlyMap<string, number> | undefined,
+  ): Promise<IngestedBatch> {
+    const engine = await this.engine();
+    await this.drained(table.topic);
+    const resolved = await resolveForTable(engine, table, partition, view);
+    const accepted = this.accepted(table, partition, resolved.batch, resolved.view, resolved.decoded);
+    const before = isRepeated(this.options.log(table.topic, partition), view.header)
+      ? []
+      : resolved.before.map(({ batch, decoded }) => ({
+          batch,
+          appended: (baseOffset: number, logAppendTimeMs: number) =>
+            this.applier.enqueue(
+              table.topic.name,
+              partition,
+              table.appendedChunk(decoded, baseOffset, logAppendTimeMs),
+            ),
+        }));
+    return { ...accepted, before, ...(skipped ? { skipped } : {}) };
   }
 
   /** Why SQL over the tables has to wait, if it has: they are in DuckDB, which takes seconds to start. */
@@ -391,6 +436,14 @@ export class Tables {
   }
 }
 
+/** The log has this batch of an idempotent producer already. */
+function isRepeated(log: PartitionLog, header: BatchHeader): boolean {
+  if (!header.hasProducerId) return false;
+  const known = log.producers().find(({ producerId }) => producerId === header.producerId);
+  if (known === undefined || known.producerEpoch !== header.producerEpoch) return false;
+  return known.lastSequence >= header.baseSequence + header.lastOffsetDelta;
+}
+
 /** A database that cannot be opened holds up SQL only; what to do about it is for a person to decide. */
 function withWayOut(error: unknown): never {
   if (!(error instanceof SqlError) || error.sqlstate !== "58030") throw error;
@@ -403,6 +456,9 @@ function dropStatements(table: Table): string[] {
   return [
     `DROP TABLE IF EXISTS ${quotedTable(table.definition)}`,
     `DELETE FROM _rowlog.cursors WHERE topic_id = ${quoteText(table.topic.id)}`,
+    ...(table.definition.sequenceBy
+      ? [`DELETE FROM _rowlog.deleted_sequences WHERE topic_id = ${quoteText(table.topic.id)}`]
+      : []),
   ];
 }
 

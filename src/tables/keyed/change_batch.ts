@@ -18,6 +18,9 @@ export interface KeyTexts {
 
 export interface ChangeBatch extends DecodedBatch {
   records: number;
+  /** Offsets that the batch covers, and each record's place among them; absent when there is a record for each. */
+  span: number;
+  deltas: Int32Array | undefined;
   /** For each record its row among the columns, `isDelete` or `isHole`. */
   rowOf: Int32Array;
   keys: KeyTexts | undefined;
@@ -29,6 +32,8 @@ export interface ChangeBatch extends DecodedBatch {
   holes: number;
   /** Holes by their reason. */
   skipped: Map<string, number> | undefined;
+  /** Of a table with `sequence_by`: deleted keys by their texts, with the sequences of their rows where the log has them. */
+  sequences: Map<string, string | undefined> | undefined;
   /** Records whose meaning depends on what the table holds: nothing else here counts then but faults. */
   needsTable: boolean;
 }
@@ -38,10 +43,17 @@ export function changesOf(decoded: DecodedBatch): ChangeBatch | undefined {
 }
 
 /** Each row's record. */
-export function rowDeltas({ rowOf, rows }: ChangeBatch): Int32Array {
-  const deltas = new Int32Array(rows);
-  for (let record = 0; record < rowOf.length; record++) if (rowOf[record]! >= 0) deltas[rowOf[record]!] = record;
-  return deltas;
+export function rowRecords({ rowOf, rows }: ChangeBatch): Int32Array {
+  const records = new Int32Array(rows);
+  for (let record = 0; record < rowOf.length; record++) if (rowOf[record]! >= 0) records[rowOf[record]!] = record;
+  return records;
+}
+
+/** Each row's place among the batch's offsets. */
+export function rowDeltas(changes: ChangeBatch): Int32Array {
+  const records = rowRecords(changes);
+  const { deltas } = changes;
+  return deltas === undefined ? records : records.map((record) => deltas[record]!);
 }
 
 /** What the fold needs of a keyed table's batch, besides its rows. */
@@ -52,13 +64,14 @@ export interface KeyedChunk {
   keys: KeyTexts;
   gone: readonly Vector[];
   deletes: number;
+  sequences: ReadonlyMap<string, string | undefined> | undefined;
   bytes: number;
 }
 
 export function keyedChunk(changes: ChangeBatch | undefined): KeyedChunk | undefined {
   if (changes?.keys === undefined) return undefined;
-  const { records, rowOf, keys, gone, deletes } = changes;
+  const { records, rowOf, keys, gone, deletes, sequences } = changes;
   let bytes = keys.text.length + records * 16;
   for (const vector of gone) bytes += vector.byteLength();
-  return { records, rowOf, keys, gone, deletes, bytes };
+  return { records, rowOf, keys, gone, deletes, sequences, bytes };
 }

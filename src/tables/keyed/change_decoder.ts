@@ -13,6 +13,7 @@ import { nullPart } from "../../protocol/records/rewrite.ts";
 import { ByteSink } from "../arrow/bytes.ts";
 import type { Vector } from "../arrow/vectors.ts";
 import { ChangeReader } from "../changes/change_reader.ts";
+import { decodeUtf8 } from "../json/utf8.ts";
 import { behindPrefix, keepRewritten, registryPrefixBytes, rewriteTarget } from "../row_decoder.ts";
 import { RowKernel } from "../row_kernel.ts";
 import { type MissingValue, RowReader } from "../row_reader.ts";
@@ -20,6 +21,7 @@ import type { RowSchema } from "../row_schema.ts";
 import { type ChangeBatch, isDelete, isHole, keyTextWords } from "./change_batch.ts";
 import { KeyCodec } from "./key_codec.ts";
 import { keyHash } from "./key_hash.ts";
+import { sequenceHeader } from "./sequence_order.ts";
 
 /** A batch under way. */
 interface Run {
@@ -39,6 +41,8 @@ export class ChangeDecoder {
   /** The key of one record. */
   private readonly ownKey: Vector[];
   private readonly scratch = new ByteSink();
+  private readonly hasSequence: boolean;
+  /** Which row of a key is the later one depends on what the table holds. */
   private readonly usesSequence: boolean;
 
   /** Whether a table's records may be anything but its rows. */
@@ -46,16 +50,21 @@ export class ChangeDecoder {
     return definition.key !== undefined || new ChangeReader(definition).interpretsValues;
   }
 
-  /** `fromLog`: records have the form that the table stores, and a field that one lacks is NULL. */
-  constructor(schema: RowSchema, definition: TableDefinition, options: { fromLog?: boolean; kernel?: boolean } = {}) {
+  /** `fromLog`: records have the form that the table stores. `resolved`: they are plain rows and deletes (event_resolver.ts). */
+  constructor(
+    schema: RowSchema,
+    definition: TableDefinition,
+    options: { fromLog?: boolean; resolved?: boolean; kernel?: boolean } = {},
+  ) {
     const { fromLog = false } = options;
     this.schema = schema;
     this.rows = new RowReader(schema);
-    this.changes = new ChangeReader(fromLog ? { ...definition, format: "json" } : definition);
+    this.changes = new ChangeReader(fromLog || options.resolved ? { ...definition, format: "json" } : definition);
     this.key = definition.key && new KeyCodec(schema, definition.key);
     this.ownKey = this.key?.newVectors(1) ?? [];
-    this.usesSequence = !fromLog && definition.sequenceBy !== undefined;
-    const isPlain = fromLog || definition.format !== "debezium";
+    this.hasSequence = definition.sequenceBy !== undefined;
+    this.usesSequence = this.hasSequence && !fromLog && !options.resolved;
+    const isPlain = fromLog || options.resolved || definition.format !== "debezium";
     if (options.kernel !== false && isPlain && !schema.raw)
       this.kernel = RowKernel.create(schema.fields, {
         key: this.key?.fields ?? [],
@@ -92,6 +101,8 @@ export class ChangeDecoder {
     for (const { column, index } of schema.record) columns[index] = column.newVector(count);
     const result: ChangeBatch = {
       records: count,
+      span: batch.header.lastOffsetDelta + 1,
+      deltas: deltasOf(batch),
       rows: 0,
       columns,
       faults: [],
@@ -106,6 +117,7 @@ export class ChangeDecoder {
       deletes: 0,
       holes: 0,
       skipped: undefined,
+      sequences: undefined,
       needsTable: false,
     };
     const run = { batch, partition, result, children, missing };
@@ -267,9 +279,18 @@ export class ChangeDecoder {
     this.endKey(result, record, text.length);
     this.compareOwnKey(run, record);
     if (batch.valueLength(record) >= 0) rewriteTarget(batch, record, result).newValues[record * 2] = nullPart;
+    if (this.hasSequence) this.keepSequence(run, record);
     result.rowOf[record] = isDelete;
     result.deletes++;
     return undefined;
+  }
+
+  private keepSequence({ batch, result }: Run, record: number): void {
+    const { text, words } = result.keys!;
+    const key = decodeUtf8(text.bytes, words[record * keyTextWords]!, words[record * keyTextWords + 1]!);
+    const header = batch.headers(record).find((one) => one.key === sequenceHeader);
+    result.sequences ??= new Map();
+    result.sequences.set(key, header?.value ? new TextDecoder().decode(header.value) : undefined);
   }
 
   /** The text of what is wrong with it. */
@@ -365,6 +386,14 @@ export class ChangeDecoder {
     }
     return undefined;
   }
+}
+
+/** Undefined for a batch with a record for each of its offsets. */
+function deltasOf(batch: RecordBatchView): Int32Array | undefined {
+  if (batch.header.lastOffsetDelta + 1 === batch.count) return undefined;
+  const deltas = new Int32Array(batch.count);
+  for (let record = 0; record < batch.count; record++) deltas[record] = batch.offset(record) - batch.header.baseOffset;
+  return deltas;
 }
 
 function writesKeyOf(result: ChangeBatch): Uint8Array {

@@ -10,7 +10,7 @@ import { encodeSchema } from "../arrow/stream.ts";
 import type { FixedVector, Vector } from "../arrow/vectors.ts";
 import { writeJsonString } from "../json/codec.ts";
 import { ObjectReader } from "../json/objects.ts";
-import { JsonScanner } from "../json/scan.ts";
+import { JsonScanner, openBrace } from "../json/scan.ts";
 import { decodeUtf8 } from "../json/utf8.ts";
 import type { RowSchema } from "../row_schema.ts";
 
@@ -80,6 +80,8 @@ export class KeyCodec {
   read(bytes: Uint8Array, start: number, end: number, vectors: readonly Vector[], index: number): string | undefined {
     const { scanner, reader } = this;
     scanner.reset(bytes, start, end);
+    scanner.skipSpace();
+    if (scanner.peek() !== openBrace) return "a JSON object is expected";
     if (reader.read(scanner, vectors, index)) return undefined;
     for (const vector of vectors) vector.truncate(Math.min(vector.length, index));
     if (scanner.syntaxError !== "") return `the record's key: ${scanner.syntaxError}`;

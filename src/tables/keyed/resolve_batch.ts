@@ -1,0 +1,44 @@
+/**
+ * A produced batch whose records mean something only together with what the table holds (event_resolver.ts), on its way into the log.
+ */
+import { KafkaError } from "../../base/kafka_error.ts";
+import { SqlError } from "../../base/sql_error.ts";
+import { decodeBatch, type RecordBatchView } from "../../protocol/records/decode.ts";
+import type { SqlEngine } from "../../sql/engine.ts";
+import { ingestThroughEngine } from "../computed.ts";
+import { type BatchToIngest, decodeForTable, refusal, viewBatch } from "../ingest.ts";
+import type { DecodedBatch } from "../row_decoder.ts";
+import type { Table } from "../table.ts";
+
+export interface ResolvedForTable {
+  batch: BatchToIngest;
+  view: RecordBatchView;
+  decoded: DecodedBatch;
+  /** Batches of deletes that go into the log first, with what they are for the table. */
+  before: { batch: Uint8Array; decoded: DecodedBatch }[];
+}
+
+/** Called when DuckDB has all of the partition's log. Throws RecordErrors or another KafkaError. */
+export async function resolveForTable(
+  engine: SqlEngine,
+  table: Table,
+  partition: number,
+  view: RecordBatchView,
+): Promise<ResolvedForTable> {
+  const { resolver, decoder } = table.resolution;
+  const resolved = await resolver.resolve(engine, view).catch((error: unknown) => {
+    if (error instanceof SqlError) throw new KafkaError("KAFKA_STORAGE_ERROR", error.message);
+    throw error;
+  });
+  if (resolved.batch === undefined) throw refusal(table, view.count, resolved.faults.length, resolved.faults);
+  const plain = decodeBatch(resolved.batch, { checkCrc: false });
+  const batch = { bytes: resolved.batch, header: plain.header };
+  let decoded = decodeForTable(table, partition, plain, table.missing, decoder);
+  if (decoded.missing !== undefined || table.needsEngine)
+    decoded = await ingestThroughEngine(engine, table, partition, plain, decoded, decoder);
+  const before = resolved.before.map((bytes) => {
+    const deletes = viewBatch({ bytes, header: decodeBatch(bytes).header });
+    return { batch: bytes, decoded: decodeForTable(table, partition, deletes, table.missing, decoder) };
+  });
+  return { batch, view: plain, decoded, before };
+}
