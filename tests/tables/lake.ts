@@ -47,8 +47,8 @@ export class Lake {
     this.disk = disk;
   }
 
-  static async open(disk: Disk = nodeDisk()): Promise<Lake> {
-    const lake = new Lake(mkdtempSync(join(tmpdir(), "rowlog-tables-")), disk);
+  static async open(disk: Disk = nodeDisk(), directory = mkdtempSync(join(tmpdir(), "rowlog-tables-"))): Promise<Lake> {
+    const lake = new Lake(directory, disk);
     await lake.start();
     return lake;
   }
