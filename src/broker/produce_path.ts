@@ -129,20 +129,21 @@ function check(path: ProducePath, topic: TopicEntry, records: Uint8Array | null)
   const config = path.topics.settings(topic).log;
   return validateProduceBatch(records, {
     maxBytes: config.maxMessageBytes,
-    compactedTopic: config.compacted && !topic.table,
+    compactedTopic: config.compacted && topic.table?.key === undefined,
     timestampType: config.timestampType,
     nowMs: path.clock.nowMs(),
     beforeMaxMs: config.timestampBeforeMaxMs,
     afterMaxMs: config.timestampAfterMaxMs,
     inspectRecords: config.compressionType !== "producer",
+    maxRecordBytes: config.maxRecordBytes,
   });
 }
 
 /** A plain topic's batch is stored as it came, unless the topic asks for a codec of its own. */
 function plain(path: ProducePath, topic: TopicEntry, batch: ProducedBatch): AcceptedBatch {
-  const { compressionType: wanted, maxMessageBytes } = path.topics.settings(topic).log;
+  const { compressionType: wanted, compressionLevel, maxMessageBytes } = path.topics.settings(topic).log;
   if (wanted === "producer" || wanted === batch.codec) return { batch: batch.bytes, appended: nothing };
-  const bytes = recompress(batch.bytes, wanted, undefined, batch.plain);
+  const bytes = recompress(batch.bytes, wanted, compressionLevel, batch.plain);
   if (bytes.length > maxMessageBytes) {
     const message = `The batch has ${bytes.length} bytes in the topic's compression.type; ${maxMessageBytes} are allowed.`;
     throw new KafkaError("MESSAGE_TOO_LARGE", message);

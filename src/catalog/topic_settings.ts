@@ -45,7 +45,16 @@ export function topicSettings(
       maxMessageBytes: number("max.message.bytes", byDefault.maxMessageBytes),
       timestampBeforeMaxMs: number("message.timestamp.before.max.ms", byDefault.timestampBeforeMaxMs),
       timestampAfterMaxMs: number("message.timestamp.after.max.ms", byDefault.timestampAfterMaxMs),
+      compressionLevel: level(text("compression.type"), text),
+      maxRecordBytes: number("max.decompressed.message.bytes", byDefault.maxRecordBytes),
       compressionType: codecs[text("compression.type") ?? "producer"] ?? "producer",
     },
   };
+}
+
+/** The level that is set for the topic's own codec. gzip's -1 is zlib's default; lz4 here has one level. */
+function level(codec: string | undefined, text: (name: string) => string | undefined): number | undefined {
+  if (codec !== "gzip" && codec !== "zstd") return undefined;
+  const value = text(`compression.${codec}.level`);
+  return value === undefined ? undefined : Number(value);
 }

@@ -1,6 +1,7 @@
 /** The settings of one partition's log: Kafka's topic configs in typed form, with Kafka's defaults. */
 import type { Codec } from "../hotpath/codecs.ts";
 import type { TimestampType } from "../protocol/records/batch.ts";
+import { unlimitedRecordBytes } from "../protocol/records/validate.ts";
 
 export interface LogConfig {
   /** cleanup.policy has "delete": old segments go by time and size. */
@@ -40,6 +41,10 @@ export interface LogConfig {
   timestampAfterMaxMs: number;
   /** compression.type. */
   compressionType: "producer" | Codec;
+  /** compression.gzip.level and so on, for that codec; its default when absent. */
+  compressionLevel: number | undefined;
+  /** max.decompressed.message.bytes. */
+  maxRecordBytes: number;
 }
 
 export const defaultLogConfig: LogConfig = {
@@ -61,4 +66,6 @@ export const defaultLogConfig: LogConfig = {
   timestampBeforeMaxMs: Number.MAX_SAFE_INTEGER,
   timestampAfterMaxMs: 3_600_000,
   compressionType: "producer",
+  compressionLevel: undefined,
+  maxRecordBytes: unlimitedRecordBytes,
 };

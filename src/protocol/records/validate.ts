@@ -11,6 +11,7 @@
 import { KafkaError } from "../../base/kafka_error.ts";
 import { limits } from "../../base/limits.ts";
 import { type Codec, codecs } from "../../hotpath/codecs.ts";
+import { VarintCursor } from "../../hotpath/varint.ts";
 import { checkBatch, indexRecords, type WalkSummary, walkFaults, walkRecords } from "../../hotpath/walk.ts";
 import {
   BatchHeader,
@@ -38,6 +39,8 @@ export interface ValidateOptions {
   afterMaxMs: number;
   /** Version of the Produce request: zstd needs 7 (KIP-110). Newest when absent. */
   produceVersion?: number;
+  /** max.decompressed.message.bytes: largest record of a compressed batch, in bytes without its length field. */
+  maxRecordBytes?: number;
   /** Open and check compressed records too: for topics that recompress. */
   inspectRecords?: boolean;
   /** Bound of the decompressed records, in bytes. */
@@ -87,6 +90,7 @@ export function validateProduceBatch(bytes: Uint8Array, options: ValidateOptions
   }
   if (summary !== undefined) {
     if (summary.fault !== walkFaults.none) throw invalid(describeFault(summary));
+    if (plain) checkRecordSizes(plain, count, options.maxRecordBytes ?? unlimitedRecordBytes);
     checkRecords(header, plain, summary, options);
   }
   return settle(header, summary, plain, options);
@@ -157,12 +161,28 @@ function checkHeader(header: BatchHeader, crc: number): void {
 /** Whether a compressed batch's header leaves something open that only its records tell. */
 function mustOpen(header: BatchHeader, options: ValidateOptions): boolean {
   if (options.compactedTopic || options.inspectRecords) return true;
+  if ((options.maxRecordBytes ?? unlimitedRecordBytes) < unlimitedRecordBytes) return true;
   if (options.timestampType === "LogAppendTime") return false;
   const { maxTimestamp, baseTimestamp } = header;
   // Some clients never set the maximum (Sarama: -1; others 0): below the base it cannot be right.
   if (maxTimestamp <= 0 || maxTimestamp < baseTimestamp) return true;
   if (options.beforeMaxMs < Number.MAX_SAFE_INTEGER) return true;
   return maxTimestamp - options.nowMs > options.afterMaxMs || header.timestampType === "LogAppendTime";
+}
+
+/** Kafka's default of max.decompressed.message.bytes: what its memory could hold at all. */
+export const unlimitedRecordBytes = 2_147_483_639;
+
+/** As Kafka, for compressed batches only: others are bound by max.message.bytes. */
+function checkRecordSizes(plain: Uint8Array, count: number, bytesMax: number): void {
+  if (bytesMax >= plain.length) return;
+  const cursor = new VarintCursor(plain);
+  for (let index = 0; index < count; index++) {
+    const bytes = cursor.signed();
+    if (bytes > bytesMax)
+      throw invalid(`record ${index} has ${bytes} bytes decompressed; max.decompressed.message.bytes is ${bytesMax}`);
+    cursor.position += bytes;
+  }
 }
 
 /** The rules for single records. All good records are passed by one look at the walk's summary. */
