@@ -16,6 +16,8 @@ export class BufferPool {
   /** The pool's own buffers that are out. */
   private readonly out = new WeakSet<ArrayBuffer>();
   private freeBytes = 0;
+  /** The least that was free since the last trim. */
+  private spareBytes = 0;
 
   /** Keeps at most `bytesMax` bytes for later use. */
   constructor(bytesMax: number) {
@@ -26,8 +28,10 @@ export class BufferPool {
   take(length: number): Uint8Array {
     const size = Math.ceil(length / stepBytes) * stepBytes;
     let buffer = this.free.get(size)?.pop();
-    if (buffer) this.freeBytes -= size;
-    else buffer = fresh(size);
+    if (buffer) {
+      this.freeBytes -= size;
+      this.spareBytes = Math.min(this.spareBytes, this.freeBytes);
+    } else buffer = fresh(size);
     this.out.add(buffer);
     return new Uint8Array(buffer, 0, length);
   }
@@ -46,6 +50,19 @@ export class BufferPool {
     const sameSize = this.free.get(own.byteLength);
     if (sameSize) sameSize.push(own);
     else this.free.set(own.byteLength, [own]);
+  }
+
+  /** Lets go of what nobody needed since the last call; to be called from time to time, so that a quiet node becomes small. */
+  trim(): void {
+    for (const [size, buffers] of this.free) {
+      while (buffers.length > 0 && this.spareBytes >= size) {
+        buffers.pop();
+        this.freeBytes -= size;
+        this.spareBytes -= size;
+      }
+      if (buffers.length === 0) this.free.delete(size);
+    }
+    this.spareBytes = this.freeBytes;
   }
 }
 

@@ -52,7 +52,7 @@ export const limits = {
   /** Batches without records that a read of the log passes over in search of one that has some, in bytes. */
   emptiedBytesPassedMax: 64 * 1024,
   /** Memory that large request frames use again, in bytes; what nobody needs goes within 20 s. */
-  framePoolBytesMax: 128 * 1024 * 1024,
+  framePoolBytesMax: 64 * 1024 * 1024,
   /** Memory for recent batches that tail consumers are answered from, in bytes; batches that are not durable come on top. */
   recentBatchesBytesMax: 16 * 1024 * 1024,
   /** Bytes of one group commit of one partition, past which the next group begins. */

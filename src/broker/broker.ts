@@ -5,6 +5,7 @@
  */
 import { errorCodes } from "../base/kafka_error.ts";
 import { limits } from "../base/limits.ts";
+import { readBuffers } from "../log/reader.ts";
 import { listenTcp, type TcpConnection, type TcpListener } from "../platform/tcp.ts";
 import { isServed } from "../protocol/apis.ts";
 import { apiByKey, encodeResponse, type RequestHeader, readRequestHeader } from "../protocol/frames.ts";
@@ -12,11 +13,12 @@ import { type ApiKey, apiKeys, type ResponseOf } from "../protocol/generated/ind
 import { ProtocolError } from "../protocol/protocol_error.ts";
 import { Reader } from "../protocol/reader.ts";
 import { Connection, type ConnectionOwner, type StartableRequest } from "./connection.ts";
+import { framePool } from "./frame_assembler.ts";
 import type { Handler, RequestContext, Services } from "./handler.ts";
 import { apiVersionsAnswer } from "./handlers/api_versions.ts";
 import { handlers } from "./handlers/index.ts";
 
-/** How often idle connections are looked for, in milliseconds. */
+/** How often idle connections and unused memory are looked for, in milliseconds. */
 const sweepMs = 10_000;
 
 export class Broker implements ConnectionOwner {
@@ -138,6 +140,8 @@ export class Broker implements ConnectionOwner {
       const oldest = performance.now() - limits.connectionIdleMsMax;
       for (const connection of [...this.connections])
         if (connection.isIdle && connection.lastActiveMs < oldest) connection.terminate();
+      framePool.trim();
+      readBuffers.trim();
       this.scheduleSweep();
     });
   }

@@ -34,6 +34,21 @@ test("a pool keeps no more than its bound", () => {
   expect(pool.take(131_072).buffer).not.toBe(two.buffer);
 });
 
+test("a trim lets go of what was not needed since the last one, and only of that", () => {
+  const pool = new BufferPool(1_000_000);
+  const [one, two] = [pool.take(131_072), pool.take(131_072)];
+  pool.give(one.buffer);
+  pool.give(two.buffer);
+  pool.trim();
+  // Both were in use until now. From here on one is enough.
+  pool.give(pool.take(131_072).buffer);
+  pool.trim();
+  const [again, fresh] = [pool.take(131_072), pool.take(131_072)];
+  const buffers: ArrayBufferLike[] = [one.buffer, two.buffer];
+  expect(buffers).toContain(again.buffer);
+  expect(buffers).not.toContain(fresh.buffer);
+});
+
 /** A value that says whose it is in every part of it. */
 function payloadOf(producer: number, at: number, size: number): Uint8Array {
   const value = Buffer.alloc(size, (producer * 31 + at * 7) & 0xff);
