@@ -1,4 +1,4 @@
-import { describe, expect, test } from "bun:test";
+import { describe, expect, spyOn, test } from "bun:test";
 import type { LogConfig } from "../../src/log/log_config.ts";
 import type { PartitionLog } from "../../src/log/log_store.ts";
 import { decodeBatches } from "../../src/protocol/records/decode.ts";
@@ -58,6 +58,30 @@ async function append(log: PartitionLog, ...batches: Uint8Array[]): Promise<void
 
 /** Fills the active segment up, so that what was appended before can be compacted. */
 const filler = (n: number) => pairs([[`filler${n}`, "f".repeat(200)]]);
+
+describe("the age of a segment", () => {
+  test("ends by segment.ms less a random part, and on compacted topics by max.compaction.lag.ms", async () => {
+    const random = spyOn(Math, "random").mockReturnValue(0.9);
+    try {
+      const { open, log, disk } = setup({ segmentBytes: 1 << 20, segmentMs: 1_000, segmentJitterMs: 500 });
+      const one = log(open());
+      const segments = () => disk.list("/lake/log/t-0").filter((name) => name.endsWith(".log")).length;
+      const at = (ms: number) => append(one, pairs([["a", "1"]], { timestamp: baseTime + ms }));
+      await at(0);
+      await at(550);
+      expect(segments()).toBe(1);
+      await at(551);
+      expect(segments()).toBe(2);
+      one.config = { ...one.config, maxCompactionLagMs: 600, segmentJitterMs: 0 };
+      await at(551 + 600);
+      expect(segments()).toBe(2);
+      await at(551 + 601);
+      expect(segments()).toBe(3);
+    } finally {
+      random.mockRestore();
+    }
+  });
+});
 
 describe("compaction", () => {
   test("keeps the last record of each key at its offset, and never touches the active segment", async () => {
