@@ -34,4 +34,11 @@ export function addLakeCommands(program: Command, { io, act }: CommandContext): 
       "where tables are made anew for the comparison; they take about their size [default: the system's folder for temporary files]",
     )
     .action((lake, flags) => act(async () => (await import("./check.ts")).check(lake, flags, io)));
+  program
+    .command("rebuild")
+    .argument("<LAKE>", "the lake's folder; no node may be running on it")
+    .argument("[TABLE...]", "tables, by the names of their topics; all of them without a name")
+    .description("make tables anew from their logs; one whose log does not tell all of it is refused")
+    .option("--discard-database", "put DuckDB's file aside and make all tables from their logs alone")
+    .action((lake, names, flags) => act(async () => (await import("./rebuild.ts")).rebuild(lake, names, flags, io)));
 }
