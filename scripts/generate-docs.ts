@@ -226,9 +226,10 @@ Every topic config of Apache Kafka is known, with its default, and read back as 
 with \`rowlog topic create -c NAME=VALUE\` and \`rowlog topic alter-config\`, or for a table in SQL:
 \`CREATE TABLE … WITH ("retention.ms" = 3600000)\`. The node's \`--retain-secs\` and \`--changelog-secs\` set the default of \`retention.ms\`.
 
-These act: \`cleanup.policy\` (\`compact\` so far only demands keys), \`compression.type\`, \`index.interval.bytes\`, \`max.message.bytes\`,
-the \`message.timestamp.*\`, \`retention.bytes\`, \`retention.ms\`, \`segment.bytes\`, \`segment.index.bytes\`,
-\`segment.ms\`. The others are checked, stored and shown, and change nothing yet.
+These act: \`cleanup.policy\`, \`compression.type\` with the levels of gzip and zstd, \`delete.retention.ms\`, \`index.interval.bytes\`,
+\`max.compaction.lag.ms\`, \`max.decompressed.message.bytes\`, \`max.message.bytes\`, the \`message.timestamp.*\`, \`min.cleanable.dirty.ratio\`,
+\`min.compaction.lag.ms\`, \`retention.bytes\`, \`retention.ms\`, \`segment.bytes\`, \`segment.index.bytes\`, \`segment.jitter.ms\`,
+\`segment.ms\`. The others are checked, stored and shown, and change nothing.
 
 ${table(["name", "type", "default", "values", "meaning"], rows)}`;
 }

@@ -55,7 +55,7 @@ export const topicConfigTable: readonly ConfigDefinition[] = [
           : "Value must be between 1 and 9 or equal to -1",
     },
   ),
-  row("compression.lz4.level", "int", "9", "compression.lz4.level", "Level for compression.type lz4.", {
+  row("compression.lz4.level", "int", "9", "compression.lz4.level", "Level for compression.type lz4. No effect: lz4 has one level here.", {
     min: 1,
     max: 17,
   }),
@@ -91,7 +91,7 @@ export const topicConfigTable: readonly ConfigDefinition[] = [
     "long",
     "60000",
     "log.segment.delete.delay.ms",
-    "Time between dropping a segment and removing its file.",
+    "Time between dropping a segment and removing its file. No effect: nothing reads a dropped file, so it goes at once.",
     {
       min: 0,
     },
@@ -158,7 +158,7 @@ export const topicConfigTable: readonly ConfigDefinition[] = [
     "int",
     "2147483639",
     "max.decompressed.message.bytes",
-    "Largest single record, decompressed, that is accepted.",
+    "Largest single record that is accepted in a compressed batch, decompressed, in bytes.",
     { min: 1, max: 2_147_483_639 },
   ),
   row(
