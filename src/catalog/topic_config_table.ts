@@ -55,10 +55,17 @@ export const topicConfigTable: readonly ConfigDefinition[] = [
           : "Value must be between 1 and 9 or equal to -1",
     },
   ),
-  row("compression.lz4.level", "int", "9", "compression.lz4.level", "Level for compression.type lz4. No effect: lz4 has one level here.", {
-    min: 1,
-    max: 17,
-  }),
+  row(
+    "compression.lz4.level",
+    "int",
+    "9",
+    "compression.lz4.level",
+    "Level for compression.type lz4. No effect: lz4 has one level here.",
+    {
+      min: 1,
+      max: 17,
+    },
+  ),
   row(
     "compression.type",
     "string",

@@ -110,7 +110,7 @@ describe("documentation", () => {
     if (blocks.length === 0) continue;
     test(`${page}: ${blocks.length} blocks`, async () => {
       const folder = makeFolder();
-      const node = await startNodeProcess();
+      const node = await startNodeProcess(["--log-cleaner-backoff-ms", "500"]);
       const around = { node, folder, python: pythonProgram() };
       try {
         for (const block of blocks) {
