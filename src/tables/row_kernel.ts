@@ -57,14 +57,14 @@ export class RowKernel implements RowSink {
 
   /**
    * Appends the rows of records from `record` on to the columns; how many it took, 0 for none. `index`: the batch's record index, or one like it
-   * whose values are other parts of the batch.
+   * whose values are other parts of the batch, up to record `to`.
    */
-  take(batch: RecordBatchView, record: number, index: Int32Array = batch.fields): number {
+  take(batch: RecordBatchView, record: number, index: Int32Array = batch.fields, to = batch.count): number {
     if (record < this.nextTry) return 0;
     this.record = record;
-    const taken = this.kernel.take(batch.plain, index, record, batch.count, this.mayMiss, this);
+    const taken = this.kernel.take(batch.plain, index, record, to, this.mayMiss, this);
     if (taken >= pauseRecordsMin) this.pause = pauseRecordsMin;
-    else this.putOff(record + taken);
+    else if (record + taken < to) this.putOff(record + taken);
     return taken;
   }
 

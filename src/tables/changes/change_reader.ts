@@ -65,6 +65,11 @@ export class ChangeReader {
     this.key = new KeyReader(this.keyNames, this.programs, this.context);
   }
 
+  /** Tells of values that another reader took. */
+  saw(isChange: boolean): void {
+    if (this.format === "auto") this.lastWasChange = isChange;
+  }
+
   /** False: every value is a plain row, whatever it looks like. */
   get interpretsValues(): boolean {
     return this.format !== "json";

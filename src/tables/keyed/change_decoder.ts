@@ -8,8 +8,10 @@
 import { limits } from "../../base/limits.ts";
 import type { TableDefinition } from "../../catalog/entries.ts";
 import { keyWords, ownKeys } from "../../hotpath/json_rows.ts";
+import { fieldsPerRecord } from "../../hotpath/walk.ts";
 import type { RecordBatchView } from "../../protocol/records/decode.ts";
 import { nullPart } from "../../protocol/records/rewrite.ts";
+import { parseType } from "../../sql/types.ts";
 import { ByteSink } from "../arrow/bytes.ts";
 import type { Vector } from "../arrow/vectors.ts";
 import { ChangeReader } from "../changes/change_reader.ts";
@@ -19,6 +21,7 @@ import { RowKernel } from "../row_kernel.ts";
 import { type MissingValue, RowReader } from "../row_reader.ts";
 import type { RowSchema } from "../row_schema.ts";
 import { type ChangeBatch, isDelete, isHole, keyTextWords } from "./change_batch.ts";
+import { EventRows } from "./event_rows.ts";
 import { KeyCodec } from "./key_codec.ts";
 import { keyHash } from "./key_hash.ts";
 import { sequenceHeader } from "./sequence_order.ts";
@@ -38,6 +41,10 @@ export class ChangeDecoder {
   private readonly changes: ChangeReader;
   private readonly rows: RowReader;
   private readonly kernel: RowKernel | undefined;
+  /** The kernel may take values as they are. */
+  private readonly takesPlain: boolean = false;
+  /** Finds rows in change events for the kernel. */
+  private readonly events: EventRows | undefined;
   /** The key of one record. */
   private readonly ownKey: Vector[];
   private readonly scratch = new ByteSink();
@@ -64,8 +71,12 @@ export class ChangeDecoder {
     this.ownKey = this.key?.newVectors(1) ?? [];
     this.hasSequence = definition.sequenceBy !== undefined;
     this.usesSequence = this.hasSequence && !fromLog && !options.resolved;
-    const isPlain = fromLog || options.resolved || definition.format !== "debezium";
-    if (options.kernel !== false && isPlain && !schema.raw)
+    if (options.kernel === false || schema.raw) return;
+    this.takesPlain = fromLog || options.resolved || definition.format !== "debezium";
+    // Without a key, an event may have none of the table's columns and still be taken; JSON comes as text in events.
+    const readsEvents = this.changes.interpretsValues && this.key !== undefined && !schema.fields.some(isJson);
+    if (readsEvents) this.events = new EventRows();
+    if (this.takesPlain || readsEvents)
       this.kernel = RowKernel.create(schema.fields, {
         key: this.key?.fields ?? [],
         guard: this.changes.interpretsValues,
@@ -121,6 +132,7 @@ export class ChangeDecoder {
       needsTable: false,
     };
     const run = { batch, partition, result, children, missing };
+    this.events?.begin(batch);
     if (this.kernel !== undefined) {
       const mayMiss = schema.fields.map(({ notNull }, i) => !notNull && missing[i]!.kind === "null");
       this.kernel.begin(
@@ -152,8 +164,25 @@ export class ChangeDecoder {
 
   /** Rows from `record` on that the kernel reads; how many. */
   private takeRows(run: Run, record: number): number {
-    const { batch, result } = run;
-    const taken = this.kernel?.take(batch, record) ?? 0;
+    if (this.kernel === undefined) return 0;
+    const { batch } = run;
+    const end = this.events?.find(batch, record) ?? record;
+    if (end === record) {
+      if (!this.takesPlain) return 0;
+      const taken = this.keepRows(run, record, this.kernel.take(batch, record));
+      if (taken > 0) this.changes.saw(false);
+      return taken;
+    }
+    const { index } = this.events!;
+    const taken = this.keepRows(run, record, this.kernel.take(batch, record, index, end));
+    if (taken > 0) this.changes.saw(true);
+    keepEventRows(run, index, record, taken);
+    return taken;
+  }
+
+  /** Takes the rows of `taken` records up to one that is at fault; how many. */
+  private keepRows(run: Run, record: number, taken: number): number {
+    const { result } = run;
     const hasOwn = this.schema.record.length > 0;
     for (let i = 0; i < taken; i++) {
       const at = record + i;
@@ -386,6 +415,23 @@ export class ChangeDecoder {
     }
     return undefined;
   }
+}
+
+/** In the log an event's row stands in the place of the event. */
+function keepEventRows({ batch, result }: Run, index: Int32Array, record: number, count: number): void {
+  if (count === 0) return;
+  const { sink, newValues } = rewriteTarget(batch, record, result);
+  for (let at = record; at < record + count; at++) {
+    if (newValues[at * 2]! >= 0) continue;
+    const start = index[at * fieldsPerRecord + 3]!;
+    newValues[at * 2] = sink.length;
+    sink.copy(batch.plain, start, start + index[at * fieldsPerRecord + 4]!);
+    newValues[at * 2 + 1] = sink.length;
+  }
+}
+
+function isJson({ type }: { type: string }): boolean {
+  return parseType(type).kind === "json";
 }
 
 /** Undefined for a batch with a record for each of its offsets. */

@@ -56,6 +56,10 @@ export class StoredRows {
         "INVALID_RECORD",
         `a truncation would delete ${count} rows, and ${limits.truncateRowsMax} are the most that one event may: TRUNCATE the table by SQL`,
       );
+    return await this.allKeys(engine);
+  }
+
+  async allKeys(engine: SqlEngine): Promise<string[]> {
     const list = this.key.map(({ name }) => quoteIdentifier(name)).join(", ");
     const cells = await this.cells(engine, `SELECT ${list} FROM ${quotedTable(this.definition)}`, this.key);
     return cells.map((row) => this.keyText(row));
