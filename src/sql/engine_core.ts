@@ -25,6 +25,8 @@ const outboxTables = [
   `CREATE TABLE IF NOT EXISTS _rowlog.outbox_sequences (
     topic_id VARCHAR NOT NULL, partition INTEGER NOT NULL, producer BIGINT NOT NULL, next INTEGER NOT NULL,
     PRIMARY KEY (topic_id, partition, producer))`,
+  // How many ALTER TABLEs of the catalog a table has had; none where it is not listed.
+  "CREATE TABLE IF NOT EXISTS _rowlog.table_versions (topic_id VARCHAR NOT NULL PRIMARY KEY, version INTEGER NOT NULL)",
   "CREATE TABLE IF NOT EXISTS _rowlog.unfolded (topic_id VARCHAR NOT NULL PRIMARY KEY)",
 ];
 
@@ -112,6 +114,8 @@ export class EngineCore {
         topic_id VARCHAR NOT NULL, partition INTEGER NOT NULL, next_offset BIGINT NOT NULL, PRIMARY KEY (topic_id, partition))`,
       // Of tables with sequence_by: the sequence that the row of a deleted key had, as JSON.
       "CREATE TABLE IF NOT EXISTS _rowlog.deleted_sequences (topic_id VARCHAR NOT NULL, key VARCHAR NOT NULL, sequence VARCHAR NOT NULL)",
+      // Of keyed tables with several partitions: where each key belongs.
+      "CREATE TABLE IF NOT EXISTS _rowlog.key_homes (topic_id VARCHAR NOT NULL, key VARCHAR NOT NULL, partition INTEGER NOT NULL)",
       ...outboxTables,
       "CREATE TYPE IF NOT EXISTS json AS VARCHAR",
       ...jsonMacros,

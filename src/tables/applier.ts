@@ -15,7 +15,10 @@ import type { TopicEntry } from "../catalog/catalog.ts";
 import type { PartitionLog } from "../log/partition_log.ts";
 import { BatchHeader, batchSizeAt } from "../protocol/records/batch.ts";
 import type { ApplyRequest, ArrowInsert, Cursor } from "../sql/messages.ts";
+import { tableAt } from "./earlier_table.ts";
 import { chunkFromLog } from "./ingest.ts";
+import type { KeyedChunk } from "./keyed/change_batch.ts";
+import type { HomesOfTable } from "./keyed/homes_of_table.ts";
 import { Room } from "./room.ts";
 import type { RowChunk, Table } from "./table.ts";
 import { insertOf, sequenceStatements } from "./table_insert.ts";
@@ -97,6 +100,14 @@ export class Applier {
     const states = logs.map((log, partition) => this.watch(table, log, partition, next(partition)));
     this.partitions.set(table.topic.name, states);
     this.signal();
+  }
+
+  /** The table after an ALTER TABLE; nothing of it waits to be applied. */
+  alter(table: Table): void {
+    for (const state of this.partitions.get(table.topic.name) ?? []) {
+      state.table = table;
+      state.queue = [];
+    }
   }
 
   /** New partitions of a table that is known already. */
@@ -415,7 +426,7 @@ export class Applier {
         const header = new BatchHeader(batch);
         const chunk = this.passesOver(header)
           ? noRows(header.baseOffset, header.lastOffset + 1)
-          : chunkFromLog(table, partition, batch, (offset, reason) =>
+          : chunkFromLog(tableAt(table, partition, header.baseOffset), partition, batch, (offset, reason) =>
               this.logger.error("a record in the log is no row of its table; it is left out", {
                 topic: table.topic.name,
                 partition,
@@ -444,8 +455,15 @@ export class Applier {
 
   private async apply(work: readonly Work[]): Promise<void> {
     const byTable = new Map<Table, RowChunk[]>();
+    const homeless = new Map<HomesOfTable, { keyed: KeyedChunk; partition: number }[]>();
     for (const { state, chunks } of work) {
       if (chunks.length === 0) continue;
+      const { homes } = state.table;
+      if (homes?.matter) {
+        const all = homeless.get(homes) ?? [];
+        for (const { keyed } of chunks) if (keyed) all.push({ keyed, partition: state.partition });
+        homeless.set(homes, all);
+      }
       const all = byTable.get(state.table);
       if (all === undefined) byTable.set(state.table, chunks.slice());
       else all.push(...chunks);
@@ -463,7 +481,14 @@ export class Applier {
       partition: state.partition,
       nextOffset: next,
     }));
-    await this.target.apply({ inserts, cursors, ...(statements.length > 0 ? { statements } : {}) });
+    const stored = [...homeless].map(([homes, chunks]) => homes.store(chunks));
+    for (const { insert } of stored) if (insert) inserts.push(insert);
+    try {
+      await this.target.apply({ inserts, cursors, ...(statements.length > 0 ? { statements } : {}) });
+    } catch (error) {
+      for (const { failed } of stored) failed();
+      throw error;
+    }
     for (const { state, next } of work) state.next = next;
   }
 

@@ -6,6 +6,7 @@ import type { Vector } from "./arrow/vectors.ts";
 import { changesOf, type KeyedChunk, keyedChunk, rowDeltas } from "./keyed/change_batch.ts";
 import { ChangeDecoder } from "./keyed/change_decoder.ts";
 import { EventResolver } from "./keyed/event_resolver.ts";
+import { HomesOfTable } from "./keyed/homes_of_table.ts";
 import { KeyCodec } from "./keyed/key_codec.ts";
 import { nativeDefault } from "./native_defaults.ts";
 import { type DecodedBatch, RowDecoder } from "./row_decoder.ts";
@@ -39,6 +40,8 @@ export class Table {
   private resolving: { resolver: EventResolver; decoder: BatchDecoder } | undefined;
   /** Of a keyed table. */
   readonly key: KeyCodec | undefined;
+  /** Of a keyed table: which partition each key belongs to. */
+  readonly homes: HomesOfTable | undefined;
   /** A column has the key of each row's record, which for a keyed table is the log's and not the producer's. */
   readonly hasKeyOfRecord: boolean;
   /** What fills each field that a row lacks; computed ones have no values yet. */
@@ -56,8 +59,10 @@ export class Table {
     definition: TableDefinition,
     defaults: ReadonlyMap<string, Uint8Array>,
     nowMs: () => number = Date.now,
+    homes: HomesOfTable | undefined = definition.key && new HomesOfTable(topic),
   ) {
     this.topic = topic;
+    this.homes = homes;
     this.definition = definition;
     this.schema = compileTable(definition);
     this.key = definition.key && new KeyCodec(this.schema, definition.key);

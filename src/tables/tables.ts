@@ -9,7 +9,7 @@ import { KafkaError } from "../base/kafka_error.ts";
 import { limits } from "../base/limits.ts";
 import type { Logger } from "../base/log.ts";
 import { SqlError } from "../base/sql_error.ts";
-import type { Catalog, CatalogChange, TopicEntry } from "../catalog/catalog.ts";
+import type { Catalog, CatalogChange, TableDefinition, TopicEntry } from "../catalog/catalog.ts";
 import type { PartitionLog } from "../log/partition_log.ts";
 import type { BatchHeader } from "../protocol/records/batch.ts";
 import type { RecordBatchView } from "../protocol/records/decode.ts";
@@ -19,8 +19,9 @@ import { Applier } from "./applier.ts";
 import { ingestThroughEngine } from "./computed.ts";
 import { engineStatement } from "./describe.ts";
 import { cellsOf, run } from "./engine_calls.ts";
-import { asLogged, type BatchToIngest, batchToLog, decodeForTable, viewBatch } from "./ingest.ts";
+import { asLogged, type BatchToIngest, batchToLog, decodeForTable, refusal, viewBatch } from "./ingest.ts";
 import { changesOf } from "./keyed/change_batch.ts";
+import { HomesOfTable } from "./keyed/homes_of_table.ts";
 import { resolveForTable } from "./keyed/resolve_batch.ts";
 import { PlainTopics } from "./plain_topics.ts";
 import type { DecodedBatch } from "./row_decoder.ts";
@@ -65,6 +66,8 @@ export class Tables {
   private readonly options: TablesOptions;
   private readonly tables = new Map<string, Table>();
   private readonly applier: Applier;
+  /** Of keyed tables, by topic id. */
+  private readonly homes = new Map<string, HomesOfTable>();
   /** By topic id. */
   private readonly gates = new Map<string, Gate>();
   private engineStart: Promise<SqlEngine> | undefined;
@@ -93,7 +96,16 @@ export class Tables {
       outbox: this.outbox,
       engine: () => this.engine(),
       closeGate: (topic) => this.closeGates([topic]),
-      ingest: async (topic, partition, batch) => (await this.ingest(topic, partition, batch)).batch,
+      homesOf: (table) => this.homesOf(table),
+      ingest: async (topic, partition, batch) => {
+        const { batch: bytes, before = [] } = await this.ingest(topic, partition, batch);
+        if (before.length > 0)
+          throw new KafkaError(
+            "INVALID_RECORD",
+            "a truncation event cannot come by produce(): TRUNCATE the table by SQL",
+          );
+        return bytes;
+      },
     });
     this.applier = new Applier({
       passesOver: (header) => this.outbox.passesOver(header),
@@ -138,6 +150,7 @@ export class Tables {
     const engine = this.running ?? (await this.options.startEngine().catch(withWayOut));
     this.running = engine;
     engine.onRestart(() => {
+      for (const homes of this.homes.values()) homes.unstored();
       this.plain.forgetAll();
       this.applier.restarted();
     });
@@ -231,6 +244,8 @@ export class Tables {
     const table = this.tables.get(topic.name);
     if (table === undefined || table.topic.id !== topic.id)
       throw new KafkaError("UNKNOWN_TOPIC_OR_PARTITION", `table "${topic.name}" was just deleted`);
+    const homes = table.homes?.matter ? table.homes : undefined;
+    if (homes && !homes.ready) return this.loadHomes(table).then(() => this.ingest(topic, partition, batch));
     const view = viewBatch(batch);
     const decoded = decodeForTable(table, partition, view);
     const changes = changesOf(decoded);
@@ -253,7 +268,8 @@ export class Tables {
     view: RecordBatchView,
     decoded: DecodedBatch,
   ): IngestedBatch {
-    const { topic } = table;
+    const { topic, homes } = table;
+    if (homes?.matter) this.placeKeys(table, partition, decoded);
     const bytes = batchToLog(batch, view, decoded, this.options.log(topic, partition).config.compressionType);
     const rows = bytes === batch.bytes ? decoded : asLogged(table, partition, bytes, decoded);
     const skipped = changesOf(decoded)?.skipped;
@@ -265,6 +281,25 @@ export class Tables {
       },
       ...(skipped ? { skipped } : {}),
     };
+  }
+
+  /** Throws RecordErrors when a key belongs to another partition. */
+  private placeKeys(table: Table, partition: number, decoded: DecodedBatch): void {
+    const changes = changesOf(decoded)!;
+    const { count, faults } = table.homes!.strangers(changes, partition);
+    if (count > 0) throw refusal(table, changes.records, count, faults);
+    table.homes!.settleBatch(changes, partition);
+  }
+
+  private async loadHomes(table: Table): Promise<void> {
+    const engine = await this.engine();
+    await table.homes!.load(engine, table.definition, () => this.drained(table.topic));
+  }
+
+  /** Which partitions the keys of a keyed table belong to, for who writes to it with its gate closed. */
+  async homesOf(table: Table): Promise<HomesOfTable | undefined> {
+    if (table.homes?.matter && !table.homes.ready) await this.loadHomes(table);
+    return table.homes;
   }
 
   /** A batch that means something only together with what the table holds; the partition's later batches wait for it. */
@@ -375,6 +410,11 @@ export class Tables {
     await this.running?.close();
   }
 
+  /** Where the log of each partition ends. */
+  logEnds(topic: TopicEntry): number[] {
+    return this.logsOf(topic).map((log) => log.logEndOffset);
+  }
+
   private logsOf(topic: TopicEntry): PartitionLog[] {
     return Array.from({ length: topic.partitions }, (_, partition) => this.options.log(topic, partition));
   }
@@ -383,7 +423,13 @@ export class Tables {
     const defaults = new Map<string, Uint8Array>();
     for (const { name, defaultJson } of topic.table!.columns)
       if (defaultJson !== undefined) defaults.set(name, new TextEncoder().encode(defaultJson));
-    return new Table(topic, topic.table!, defaults, () => this.options.clock.nowMs());
+    let homes = this.homes.get(topic.id);
+    if (homes === undefined && topic.table!.key) {
+      homes = new HomesOfTable(topic);
+      this.homes.set(topic.id, homes);
+    }
+    if (homes) homes.partitions = topic.partitions;
+    return new Table(topic, topic.table!, defaults, () => this.options.clock.nowMs(), homes);
   }
 
   private changed(change: CatalogChange): void {
@@ -397,10 +443,12 @@ export class Tables {
       const table = this.tables.get(topic.name);
       this.tables.delete(topic.name);
       this.gates.delete(topic.id);
+      this.homes.delete(topic.id);
       if (table !== undefined) void this.forget(table);
     } else {
       const table = this.newTable(topic);
       this.tables.set(topic.name, table);
+      if (change.kind === "altered") this.applier.alter(table);
       if (change.kind === "extended" && this.isApplying) this.applier.extend(table, this.logsOf(topic));
     }
   }
@@ -456,6 +504,9 @@ function dropStatements(table: Table): string[] {
   return [
     `DROP TABLE IF EXISTS ${quotedTable(table.definition)}`,
     `DELETE FROM _rowlog.cursors WHERE topic_id = ${quoteText(table.topic.id)}`,
+    `DELETE FROM _rowlog.table_versions WHERE topic_id = ${quoteText(table.topic.id)}`,
+    `DELETE FROM _rowlog.unfolded WHERE topic_id = ${quoteText(table.topic.id)}`,
+    ...(table.definition.key ? [`DELETE FROM _rowlog.key_homes WHERE topic_id = ${quoteText(table.topic.id)}`] : []),
     ...(table.definition.sequenceBy
       ? [`DELETE FROM _rowlog.deleted_sequences WHERE topic_id = ${quoteText(table.topic.id)}`]
       : []),
@@ -465,7 +516,36 @@ function dropStatements(table: Table): string[] {
 /** Statements that make DuckDB's table of a new topic, with the cursors that tell it from a leftover. */
 export async function makeInEngine(engine: SqlEngine, topic: Pick<TopicEntry, "id" | "table">): Promise<void> {
   await run(engine, await engineStatement(engine, topic.table!));
+  const version = topic.table!.alterations?.length ?? 0;
+  await run(
+    engine,
+    `DELETE FROM _rowlog.unfolded WHERE topic_id = ${quoteText(topic.id)}`,
+    versionStatement(topic.id, version),
+  );
   await engine.apply({ inserts: [], cursors: [{ topicId: topic.id, partition: 0, nextOffset: 0 }] });
+}
+
+function versionStatement(topicId: string, version: number): string {
+  return `INSERT OR REPLACE INTO _rowlog.table_versions VALUES (${quoteText(topicId)}, ${version})`;
+}
+
+/** What ALTER TABLE does to DuckDB's table: the statements and the version that they lead to. */
+export function alterationStatements(topicId: string, { alterations = [] }: TableDefinition, from: number): string[] {
+  return [...alterations.slice(from).flat(), versionStatement(topicId, alterations.length)];
+}
+
+/** Does the ALTER TABLEs that the catalog has and DuckDB, after a crash between the two, has not. */
+export async function catchUpAlterations(
+  engine: SqlEngine,
+  { topic, definition }: Pick<Table, "topic" | "definition">,
+): Promise<void> {
+  const rows = await cellsOf(
+    engine,
+    `SELECT version FROM _rowlog.table_versions WHERE topic_id = ${quoteText(topic.id)}`,
+  );
+  const version = (rows[0]?.[0] as number | undefined) ?? 0;
+  if (version === (definition.alterations?.length ?? 0)) return;
+  await engine.apply({ inserts: [], cursors: [], statements: alterationStatements(topic.id, definition, version) });
 }
 
 /** Makes DuckDB's tables agree with the catalog's: leftovers go, missing ones are made and then filled from their logs. */
@@ -482,8 +562,10 @@ async function reconcile(engine: SqlEngine, tables: Iterable<Table>, logger: Log
   const missing: Table[] = [];
   for (const table of wanted) {
     const key = `${table.definition.schema}.${table.definition.name}`;
-    if (left.has(key) && known.has(table.topic.id)) left.delete(key);
-    else missing.push(table);
+    if (left.has(key) && known.has(table.topic.id)) {
+      left.delete(key);
+      await catchUpAlterations(engine, table);
+    } else missing.push(table);
     known.delete(table.topic.id);
   }
   for (const name of left.values()) {

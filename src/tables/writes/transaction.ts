@@ -14,6 +14,7 @@ import { encodeBatch } from "../../protocol/records/encode.ts";
 import type { EngineSession } from "../../sql/engine_session.ts";
 import type { CommitRequest, ProducedRecord } from "../../sql/messages.ts";
 import { quoteText } from "../../sql/types.ts";
+import type { HomesOfTable, NewHome } from "../keyed/homes_of_table.ts";
 import type { Table } from "../table.ts";
 import { type RunOptions, type WriteAnswer, WriteRun } from "./captured_write.ts";
 import type { OutboxEntry } from "./outbox.ts";
@@ -42,6 +43,8 @@ export class WriteTransaction {
   /** Ids of keyed tables that were written to by produce(), and by SQL. */
   private readonly produced = new Set<string>();
   private readonly changed = new Set<string>();
+  /** Keys that get their partition with this transaction. */
+  private readonly homes = new Map<HomesOfTable, NewHome[]>();
   private begun: boolean;
 
   /** `begun`: the session's transaction is open already. Only `Writes.transaction` makes these. */
@@ -71,9 +74,11 @@ export class WriteTransaction {
     if (rowsOnly) this.unfolded.add(topic.id);
     if (changes.length > 0) this.changed.add(topic.id);
     const sticky = this.writes.nextPartition(topic);
+    const homes = await this.writes.homesOf(table);
+    const added = homes && this.newHomes(homes);
     for (const change of changes) {
       const record = change.kind === "upsert" ? records.record(change.cells) : records.tombstone(change.key);
-      const partition = record.key === null ? sticky : partitionOfKey(record.key, topic.partitions);
+      const partition = this.partitionOf(record.key, topic, sticky, homes, added);
       if (change.kind === "upsert" && places.exist) {
         places.refuseGiven(change.cells);
         const offset = this.writes.log(topic, partition).logEndOffset + this.outgoing.count(topic, partition);
@@ -84,6 +89,26 @@ export class WriteTransaction {
     await places.fill(before);
     await this.takeProduced(answer.produced);
     return answer;
+  }
+
+  private newHomes(homes: HomesOfTable): NewHome[] {
+    let added = this.homes.get(homes);
+    if (added === undefined) {
+      added = [];
+      this.homes.set(homes, added);
+    }
+    return added;
+  }
+
+  private partitionOf(
+    key: Uint8Array | null,
+    topic: TopicEntry,
+    sticky: number,
+    homes: HomesOfTable | undefined,
+    added: NewHome[] | undefined,
+  ): number {
+    if (key === null) return sticky;
+    return homes ? homes.partitionOf(key, added!) : partitionOfKey(key, topic.partitions);
   }
 
   /** A query that calls produce(). */
@@ -109,11 +134,15 @@ export class WriteTransaction {
       const prepared = outbox.prepare(this.outgoing.batches());
       entries = prepared.entries;
       const { inserts, statements } = prepared.request;
-      await this.commitInEngine({ inserts, statements: [...statements, ...this.unfoldedStatements()] }, entries);
+      await this.commitInEngine(
+        { inserts, statements: [...statements, ...this.unfoldedStatements(), ...this.homeStatements()] },
+        entries,
+      );
     } catch (error) {
       await this.rollback();
       throw error;
     }
+    for (const [homes, added] of this.homes) homes.committed(added);
     outbox.committed(entries);
     // Gates and the turn stay taken until the records are in the logs, also where nobody waits any longer.
     const appended = outbox.append(entries).finally(() => this.release());
@@ -157,6 +186,10 @@ export class WriteTransaction {
   private async gate(topic: TopicEntry): Promise<void> {
     if (this.gates.has(topic.id)) return;
     this.gates.set(topic.id, await this.writes.closeGate(topic));
+  }
+
+  private homeStatements(): string[] {
+    return [...this.homes].flatMap(([homes, added]) => homes.statements(added));
   }
 
   private unfoldedStatements(): string[] {

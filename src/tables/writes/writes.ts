@@ -11,6 +11,8 @@ import type { SqlEngine } from "../../sql/engine.ts";
 import type { EngineSession } from "../../sql/engine_session.ts";
 import { engineStatement } from "../describe.ts";
 import type { BatchToIngest } from "../ingest.ts";
+import type { HomesOfTable } from "../keyed/homes_of_table.ts";
+import type { Table } from "../table.ts";
 import { Gate } from "./gate.ts";
 import type { TableShape } from "./keyed_insert.ts";
 import type { Outbox, OutboxEntry } from "./outbox.ts";
@@ -24,6 +26,8 @@ export interface WritesOptions {
   engine: () => Promise<SqlEngine>;
   /** Closes a table's gate; see Tables.closeGates. */
   closeGate: (topic: TopicEntry) => Promise<() => void>;
+  /** Which partitions a keyed table's keys belong to. */
+  homesOf: (table: Table) => Promise<HomesOfTable | undefined>;
   /** Checks a batch for a table as if it had been produced; the bytes to append. */
   ingest: (topic: TopicEntry, partition: number, batch: BatchToIngest) => Promise<Uint8Array>;
 }
@@ -32,6 +36,7 @@ export class Writes {
   readonly outbox: Outbox;
   readonly log: WritesOptions["log"];
   readonly closeGate: WritesOptions["closeGate"];
+  readonly homesOf: WritesOptions["homesOf"];
   private readonly options: WritesOptions;
   private readonly turn: Gate;
   private readonly shapes = new WeakMap<TableDefinition, TableShape>();
@@ -43,6 +48,7 @@ export class Writes {
     this.outbox = options.outbox;
     this.log = options.log;
     this.closeGate = options.closeGate;
+    this.homesOf = options.homesOf;
     this.turn = new Gate("the turn to write", options.clock);
   }
 
