@@ -34,6 +34,7 @@ type CatalogEvent =
   | { kind: "topic.deleted"; name: string; id: Uuid }
   | { kind: "topic.configured"; name: string; configs: Record<string, string> }
   | { kind: "topic.extended"; name: string; partitions: number }
+  | { kind: "topic.altered"; name: string; table: TableDefinition }
   | { kind: "put"; space: string; key: string; value: unknown };
 
 interface Snapshot {
@@ -153,6 +154,13 @@ export class Catalog {
     return this.existing(name);
   }
 
+  /** Replaces a table's definition; the table's name stays. */
+  async alterTable(name: string, table: TableDefinition): Promise<TopicEntry> {
+    this.existing(name);
+    await this.exclusively(name, { kind: "topic.altered", name, table });
+    return this.existing(name);
+  }
+
   /** Raises the number of partitions to `count`. */
   async addPartitions(name: string, count: number): Promise<TopicEntry> {
     const topic = this.existing(name);
@@ -235,6 +243,8 @@ export class Catalog {
         const configs = new Map(Object.entries(event.configs));
         return { kind: "configured", topic: this.setTopic({ ...this.byName.get(event.name)!, configs }) };
       }
+      case "topic.altered":
+        return { kind: "altered", topic: this.setTopic({ ...this.byName.get(event.name)!, table: event.table }) };
       case "topic.extended": {
         const before = this.byName.get(event.name)!;
         const topic = this.setTopic({ ...before, partitions: event.partitions });

@@ -33,8 +33,20 @@ export interface TableDefinition {
   format?: TableFormat;
   /** From WITH: the row with the greatest value of this column wins, instead of the last one. */
   sequenceBy?: string;
+  /** Earlier versions, the oldest first. */
+  history?: TableVersion[];
+  /** What each ALTER TABLE did to DuckDB's table, the first one first. */
+  alterations?: string[][];
   /** The table takes any value as it is (it has a `_value` column and only the record's own columns). */
   raw: boolean;
+}
+
+/** How records of before an ALTER TABLE are read. */
+export interface TableVersion {
+  /** For each partition, the offset at which the next version begins. Partitions made later have no records of it. */
+  ends: number[];
+  /** For each column of the table as it is now: its name then, or null and the JSON text that such rows have in it (absent: NULL). */
+  columns: { name: string | null; fill?: string }[];
 }
 
 export interface TopicEntry {
@@ -62,4 +74,5 @@ export type CatalogChange =
   | { kind: "created"; topic: TopicEntry }
   | { kind: "deleted"; topic: TopicEntry }
   | { kind: "configured"; topic: TopicEntry }
+  | { kind: "altered"; topic: TopicEntry }
   | { kind: "extended"; topic: TopicEntry; partitionsBefore: number };

@@ -11,14 +11,16 @@ import type { SqlEngine } from "../sql/engine.ts";
 import type { Statement } from "../sql/statements.ts";
 import { nameOf, type Token, wordOf } from "../sql/tokens.ts";
 import { quoteText } from "../sql/types.ts";
+import { type AlterPlan, parseAlterTable, planAlter } from "./alter_table.ts";
 import { type CreateTable, parseCreateTable, qualifiedName } from "./create_table.ts";
 import { describeTable, engineStatement } from "./describe.ts";
 import { cellsOf, run } from "./engine_calls.ts";
 import { refuseNeededDrop } from "./needed_definitions.ts";
 import type { Reads } from "./reads.ts";
+import type { Table } from "./table.ts";
 import { quotedTable, topicName } from "./table_name.ts";
 import { tableOptions } from "./table_options.ts";
-import type { Tables } from "./tables.ts";
+import { alterationStatements, catchUpAlterations, type Tables } from "./tables.ts";
 
 /** Schemas of the node's own. */
 export const reservedSchemas = new Set([
@@ -217,6 +219,38 @@ export class Definitions {
       await this.deleteTable(topic);
     });
     return;
+  }
+
+  /** While nothing is on its way into the table: each batch is read by exactly one version. */
+  async alterTable(engine: SqlEngine, statement: Statement): Promise<void> {
+    const { target, position, ifExists, action } = parseAlterTable(statement.text, await engine.tokens(statement.text));
+    const name = this.existing(topicName(target));
+    const table = name === undefined ? undefined : this.tables.table(name);
+    if (table === undefined) {
+      if (ifExists) return;
+      throw new SqlError("42P01", `there is no table "${topicName(target)}"`, position);
+    }
+    await this.tables.inOrder(() =>
+      this.tables.exclusive(table.topic, async () => {
+        const plan = await planAlter(engine, table.definition, action, this.tables.logEnds(table.topic));
+        if (plan !== undefined) await this.alter(engine, table, plan);
+      }),
+    );
+  }
+
+  /** DuckDB is asked first, whose rows may be against it; the catalog decides; then DuckDB commits, or at the latest at the next start. */
+  private async alter(engine: SqlEngine, { topic, definition }: Table, plan: AlterPlan): Promise<void> {
+    const session = await engine.openSession();
+    try {
+      await session.begin();
+      const from = definition.alterations?.length ?? 0;
+      for (const sql of alterationStatements(topic.id, plan.definition, from)) await session.collect(sql);
+      await this.catalog.alterTable(topic.name, plan.definition);
+      await session.commit().catch(() => catchUpAlterations(engine, { topic, definition: plan.definition }));
+    } finally {
+      await session.close().catch(() => undefined);
+    }
+    await engine.checkpoint();
   }
 
   /** As DuckDB finds names: the exact one, else one that differs in case. */

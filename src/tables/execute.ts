@@ -195,6 +195,7 @@ export class SqlRunner {
     try {
       if (way === "create_table") await this.definitions.createTable(engine, statement);
       else if (way === "drop_table") await this.definitions.dropTable(engine, statement);
+      else if (way === "alter_table") await this.definitions.alterTable(engine, statement);
       else await this.definitions.define(engine, statement, options);
       return emptyResult();
     } finally {

@@ -3,7 +3,16 @@ import { SqlError } from "../base/sql_error.ts";
 import type { Statement, StatementKind } from "../sql/statements.ts";
 
 /** How a statement is carried out. */
-export type Way = "read" | "write" | "begin" | "commit" | "rollback" | "define" | "create_table" | "drop_table";
+export type Way =
+  | "read"
+  | "write"
+  | "begin"
+  | "commit"
+  | "rollback"
+  | "define"
+  | "create_table"
+  | "drop_table"
+  | "alter_table";
 
 const ways: Partial<Record<StatementKind, Way>> = {
   select: "read",
@@ -20,6 +29,8 @@ const ways: Partial<Record<StatementKind, Way>> = {
   rollback: "rollback",
   create_table: "create_table",
   drop_table: "drop_table",
+  alter: "alter_table",
+  comment: "define",
   create_view: "define",
   create_schema: "define",
   create_type: "define",
@@ -34,10 +45,8 @@ const ways: Partial<Record<StatementKind, Way>> = {
 
 const refusals: Partial<Record<StatementKind, string>> = {
   copy: "COPY is not available yet: INSERT rows, or produce records",
-  alter: "ALTER is not available yet: make a table with other columns and produce to that",
   create_index: "CREATE INDEX is not available: DuckDB keeps minimum and maximum of each block by itself",
   drop_index: "DROP INDEX is not available: there are no indexes",
-  comment: "COMMENT ON is not available yet",
   use: "USE is not available: write schema.table",
 };
 
