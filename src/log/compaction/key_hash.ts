@@ -1,7 +1,7 @@
 /**
- * A 128-bit hash of a record key, keyed with random numbers of this process: two HalfSipHash-2-4 of 64 bits side by side
- * (Aumasson's and Bernstein's SipHash for 32-bit machines). Keys that clients choose cannot be made to collide without
- * the secret, and by chance they do not: with a billion keys the odds are below 10^-20.
+ * A 128-bit hash of a record key, keyed with random numbers of this process: two HalfSipHash-1-3 of 64 bits side by side
+ * (Aumasson's and Bernstein's SipHash for 32-bit machines, with the rounds that hash tables use). Keys that clients choose
+ * cannot be made to collide without the secret, and by chance they do not: with a billion keys the odds are below 10^-20.
  */
 import { randomBytes } from "node:crypto";
 
@@ -10,9 +10,14 @@ export class KeyHasher {
   readonly words = new Int32Array(4);
   private readonly secret: Int32Array;
 
-  /** `secret`: 16 bytes; random when absent. */
-  constructor(secret: Uint8Array = randomBytes(16)) {
+  private readonly blockRounds: number;
+  private readonly finalRounds: number;
+
+  /** `secret`: 16 bytes; random when absent. The rounds are those of the algorithm's name. */
+  constructor(secret: Uint8Array = randomBytes(16), blockRounds = 1, finalRounds = 3) {
     this.secret = new Int32Array(secret.slice().buffer, 0, 4);
+    this.blockRounds = blockRounds;
+    this.finalRounds = finalRounds;
   }
 
   /** Hashes `bytes[start, end)` into `words`. */
@@ -28,9 +33,11 @@ export class KeyHasher {
     let b3 = 0x74656462 ^ k3;
     const length = end - start;
     const blocks = length >> 2;
-    // The blocks of four bytes, the rest with the length, then two rounds of finishing.
-    for (let step = 0, at = start; step < blocks + 5; step++) {
+    const { blockRounds, finalRounds } = this;
+    // The blocks of four bytes, the rest with the length, then the two halves of the result.
+    for (let step = 0, at = start; step < blocks + 3; step++) {
       let word = 0;
+      let rounds = blockRounds;
       if (step < blocks) {
         word = bytes[at]! | (bytes[at + 1]! << 8) | (bytes[at + 2]! << 16) | (bytes[at + 3]! << 24);
         at += 4;
@@ -40,7 +47,9 @@ export class KeyHasher {
       } else if (step === blocks + 1) {
         a2 ^= 0xee;
         b2 ^= 0xee;
-      } else if (step === blocks + 3) {
+        rounds = finalRounds;
+      } else {
+        rounds = finalRounds;
         this.words[0] = a1 ^ a3;
         this.words[1] = b1 ^ b3;
         a1 ^= 0xdd;
@@ -48,7 +57,7 @@ export class KeyHasher {
       }
       a3 ^= word;
       b3 ^= word;
-      for (let round = 0; round < 2; round++) {
+      for (let round = 0; round < rounds; round++) {
         a0 = (a0 + a1) | 0;
         a1 = ((a1 << 5) | (a1 >>> 27)) ^ a0;
         a0 = (a0 << 16) | (a0 >>> 16);

@@ -52,7 +52,7 @@ export class Pacer {
     await new Promise<void>((resolve) => setImmediate(resolve));
     const othersMs = clock.monotonicMs() - beforeMs;
     if (this.bytesPerSecond < Number.POSITIVE_INFINITY) {
-      const politeMs = othersMs > busyMs ? Math.min(4 * othersMs, 4 * limits.cleanerSliceMs) : 0;
+      const politeMs = othersMs > busyMs ? Math.min(othersMs, 2 * limits.cleanerSliceMs) : 0;
       const pauseMs = Math.max(politeMs, this.owedMs());
       if (pauseMs >= 1) await new Promise<void>((resolve) => void clock.setTimer(pauseMs, resolve));
     }

@@ -100,31 +100,22 @@ export class CompactionRound {
       const start = segment.locate(Math.max(firstDirty, segment.baseOffset))?.position ?? segment.written;
       for (const header of this.reader.batches(segment, start, (position) => this.damaged(segment, position))) {
         if (isOpaque(header)) map.latestOffset = header.lastOffset;
-        else if (!(await this.noteKeys(map, this.decode(segment, header), firstDirty))) {
-          result.isPartial = true;
-          return map;
+        else {
+          const view = this.decode(segment, header);
+          for (let record = 0; record < view.count; record += recordsAtOnce) {
+            if (record > 0) await this.pace(0);
+            if (noteKeys(map, view, record, firstDirty)) continue;
+            result.isPartial = true;
+            return map;
+          }
+          map.latestOffset = header.lastOffset;
         }
-        await this.pace(0);
+        const others = this.pace(0);
+        if (others) await others;
         this.checkStillThere(segment);
       }
     }
     return map;
-  }
-
-  /** False when the map is full. */
-  private async noteKeys(map: OffsetMap, view: RecordBatchView, from: number): Promise<boolean> {
-    for (let record = 0; record < view.count; record++) {
-      const length = view.keyLength(record);
-      const offset = view.offset(record);
-      if (length >= 0 && offset >= from) {
-        const start = view.keyStart(record);
-        if (!map.put(view.plain, start, start + length, offset)) return false;
-      }
-      map.latestOffset = offset;
-      if (record % recordsAtOnce === recordsAtOnce - 1) await this.pace(0);
-    }
-    map.latestOffset = view.header.lastOffset;
-    return true;
   }
 
   /** Writes the segments of a group anew as one, and puts that in their place. */
@@ -144,8 +135,17 @@ export class CompactionRound {
         for (const header of this.reader.batches(segment, 0, (position) => this.damaged(segment, position))) {
           const mustCover = isLast && header.lastOffset + 1 >= end;
           if (isOpaque(header)) rewriter.keep(header);
-          else await this.rewriteBatch(rewriter, this.decode(segment, header), mustCover);
-          await this.pace(rewriter.takeBytesWritten());
+          else {
+            const view = this.decode(segment, header);
+            rewriter.open(view);
+            for (let record = 0; record < view.count; record += recordsAtOnce) {
+              if (record > 0) await this.pace(0);
+              rewriter.decide(record, Math.min(view.count, record + recordsAtOnce));
+            }
+            rewriter.close(mustCover);
+          }
+          const others = this.pace(rewriter.takeBytesWritten());
+          if (others) await others;
           this.checkStillThere(segment);
         }
       }
@@ -164,15 +164,6 @@ export class CompactionRound {
     result.bytesReplaced += bytes;
   }
 
-  private async rewriteBatch(rewriter: SegmentRewriter, view: RecordBatchView, mustCover: boolean): Promise<void> {
-    rewriter.open(view);
-    for (let record = 0; record < view.count; record++) {
-      rewriter.decide(record);
-      if (record % recordsAtOnce === recordsAtOnce - 1) await this.pace(0);
-    }
-    rewriter.close(mustCover);
-  }
-
   private endOf(group: readonly Segment[]): number {
     const { segments } = this.state;
     const last = segments.indexOf(group[group.length - 1]!);
@@ -181,11 +172,11 @@ export class CompactionRound {
     return next.baseOffset;
   }
 
-  private async pace(bytesWritten: number): Promise<void> {
+  /** Something to wait for when it is the turn of others. */
+  private pace(bytesWritten: number): Promise<void> | undefined {
     const bytesRead = this.reader.takeBytesRead();
     this.result.bytesRead += bytesRead;
-    const others = this.pacer.spent(bytesRead + bytesWritten);
-    if (others) await others;
+    return this.pacer.spent(bytesRead + bytesWritten);
   }
 
   /** Retention and deletions go on meanwhile. */
@@ -205,6 +196,21 @@ export class CompactionRound {
   private damaged(segment: Segment, position: number): never {
     throw new Error(`${segment.logPath} has no record batch at position ${position}`);
   }
+}
+
+/** Puts keys of a batch, from a record on, into the map; false when it is full. Offsets before `from` do not count. */
+function noteKeys(map: OffsetMap, view: RecordBatchView, first: number, from: number): boolean {
+  const end = Math.min(view.count, first + recordsAtOnce);
+  for (let record = first; record < end; record++) {
+    const length = view.keyLength(record);
+    const offset = view.offset(record);
+    if (length >= 0 && offset >= from) {
+      const start = view.keyStart(record);
+      if (!map.put(view.plain, start, start + length, offset)) return false;
+    }
+    map.latestOffset = offset;
+  }
+  return true;
 }
 
 /** Batches that compaction neither reads nor changes. */

@@ -77,14 +77,14 @@ export class SegmentRewriter {
     this.recordsRead += view.count;
   }
 
-  /** Decides whether a record of the open batch stays. */
-  decide(record: number): void {
-    if (!this.stays(record)) {
-      this.dropped[record] = 1;
-      return;
-    }
-    this.kept++;
-    if (this.view.valueLength(record) < 0) this.hasTombstone = true;
+  /** Decides which records of the open batch stay, from `first` to before `end`. */
+  decide(first: number, end: number): void {
+    for (let record = first; record < end; record++)
+      if (!this.stays(record)) this.dropped[record] = 1;
+      else {
+        this.kept++;
+        if (this.view.valueLength(record) < 0) this.hasTombstone = true;
+      }
   }
 
   private stays(record: number): boolean {
