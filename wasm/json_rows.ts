@@ -46,8 +46,8 @@ let guarded: bool = false;
  * Reads up to `count` rows whose values the record index at `records` gives, relative to `plain`. `predictions` has a byte for each
  * place in an object: the field that stood there last (255: none). Rows that must be written anew go to `rewritten`, one behind the
  * other; `rewrittenEnds` gets the end of each row's there (that of the row before for one that is kept). `keyFields` has the addresses of
- * `keyCount` fields: with any, row_keys.ts writes each row's key. `guard` (0 or 1): what looks like a change event may be no row. Returns the number of
- * rows taken.
+ * `keyCount` fields: with any, row_keys.ts writes each row's key. `guard` (0 or 1): what looks like a change event may be no row. `copyKept` (0 or 1):
+ * rows that are kept go to `rewritten` as they are, since they are not whole values. Returns the number of rows taken.
  */
 export function jsonRows(
   plain: usize,
@@ -63,6 +63,7 @@ export function jsonRows(
   keys: usize,
   keyRows: usize,
   guard: i32,
+  copyKept: i32,
 ): i32 {
   const fieldsEnd = fields + <usize>fieldCount * FIELD_BYTES;
   let to = rewritten;
@@ -77,6 +78,9 @@ export function jsonRows(
       const next = writeRow(to, fields, fieldsEnd, row);
       if (next == 0) taken = false;
       else to = next;
+    } else if (taken && copyKept != 0) {
+      memory.copy(to, start, length);
+      to += length;
     }
     if (taken && keyCount > 0) {
       keyTo = writeKeyOf(keyTo, keys, keyFields, keyCount, plain, records, keyRows + <usize>row * 12);

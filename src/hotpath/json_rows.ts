@@ -130,8 +130,8 @@ export class JsonRowKernel {
 
   /**
    * Takes rows from record `from` on, at most up to record `to` of the record index (`fieldsPerRecord` words a record; positions
-   * in `plain`). `mayMiss`: for each field, whether a row without it has null there. Returns how many: 0 when the first one is not
-   * for the kernel. Call again for the next.
+   * in `plain`). `mayMiss`: for each field, whether a row without it has null there. `copyKept`: the sink gets the text of every
+   * row as one that must be written anew. Returns how many: 0 when the first one is not for the kernel. Call again for the next.
    */
   take(
     plain: Uint8Array,
@@ -140,6 +140,7 @@ export class JsonRowKernel {
     to: number,
     mayMiss: readonly boolean[],
     sink: RowSink,
+    copyKept = false,
   ): number {
     for (const [i, may] of mayMiss.entries()) this.template[i * fieldBytes + 5] = may ? 1 : 0;
     // A record's key stands before its value.
@@ -161,7 +162,7 @@ export class JsonRowKernel {
       length * (this.textFields + 2) + keyBytes + count * this.rowBytes + this.fields.length * (fieldBytes + 160);
     const kernel = kernelFor(needed + predictionBytes + this.names.length + 1024)!;
     kernel.reserve(needed + predictionBytes + this.names.length + 1024);
-    return this.run(kernel, plain.subarray(start, end), start, index, from, count, sink);
+    return this.run(kernel, plain.subarray(start, end), start, index, from, count, sink, copyKept);
   }
 
   private run(
@@ -172,6 +173,7 @@ export class JsonRowKernel {
     from: number,
     count: number,
     sink: RowSink,
+    copyKept: boolean,
   ): number {
     const { bytes, words } = kernel;
     let next = kernel.arena;
@@ -224,6 +226,7 @@ export class JsonRowKernel {
       keys,
       keyRows,
       this.guard ? 1 : 0,
+      copyKept ? 1 : 0,
     );
     this.predictions.set(bytes.subarray(predictions, predictions + predictionBytes));
     if (rows === 0) return 0;

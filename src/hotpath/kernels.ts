@@ -43,6 +43,7 @@ interface KernelExports {
     keys: number,
     keyRows: number,
     guard: number,
+    copyKept: number,
   ): number;
   replaceValues(plain: number, records: number, count: number, spans: number, values: number, target: number): number;
   walk(

@@ -57,12 +57,12 @@ export class RowKernel implements RowSink {
 
   /**
    * Appends the rows of records from `record` on to the columns; how many it took, 0 for none. `index`: the batch's record index, or one like it
-   * whose values are other parts of the batch, up to record `to`.
+   * whose values are other parts of the batch, up to record `to`; the rows found there all count as rewritten.
    */
   take(batch: RecordBatchView, record: number, index: Int32Array = batch.fields, to = batch.count): number {
     if (record < this.nextTry) return 0;
     this.record = record;
-    const taken = this.kernel.take(batch.plain, index, record, to, this.mayMiss, this);
+    const taken = this.kernel.take(batch.plain, index, record, to, this.mayMiss, this, index !== batch.fields);
     if (taken >= pauseRecordsMin) this.pause = pauseRecordsMin;
     else if (record + taken < to) this.putOff(record + taken);
     return taken;

@@ -8,7 +8,6 @@
 import { limits } from "../../base/limits.ts";
 import type { TableDefinition } from "../../catalog/entries.ts";
 import { keyWords, ownKeys } from "../../hotpath/json_rows.ts";
-import { fieldsPerRecord } from "../../hotpath/walk.ts";
 import type { RecordBatchView } from "../../protocol/records/decode.ts";
 import { nullPart } from "../../protocol/records/rewrite.ts";
 import { parseType } from "../../sql/types.ts";
@@ -174,9 +173,9 @@ export class ChangeDecoder {
       return taken;
     }
     const { index } = this.events!;
+    // In the log an event's row stands in the place of the event.
     const taken = this.keepRows(run, record, this.kernel.take(batch, record, index, end));
     if (taken > 0) this.changes.saw(true);
-    keepEventRows(run, index, record, taken);
     return taken;
   }
 
@@ -414,19 +413,6 @@ export class ChangeDecoder {
         return `column "${name}": NULL does not fit: the column is NOT NULL`;
     }
     return undefined;
-  }
-}
-
-/** In the log an event's row stands in the place of the event. */
-function keepEventRows({ batch, result }: Run, index: Int32Array, record: number, count: number): void {
-  if (count === 0) return;
-  const { sink, newValues } = rewriteTarget(batch, record, result);
-  for (let at = record; at < record + count; at++) {
-    if (newValues[at * 2]! >= 0) continue;
-    const start = index[at * fieldsPerRecord + 3]!;
-    newValues[at * 2] = sink.length;
-    sink.copy(batch.plain, start, start + index[at * fieldsPerRecord + 4]!);
-    newValues[at * 2 + 1] = sink.length;
   }
 }
 
