@@ -259,7 +259,7 @@ export class Definitions {
   }
 
   /** Resolves when the table is gone from DuckDB too. Within `inOrder`. */
-  private async deleteTable(name: string): Promise<void> {
+  async deleteTable(name: string): Promise<void> {
     const table = this.tables.table(name);
     await this.catalog.deleteTopic(name);
     if (table !== undefined) await this.tables.forget(table);

@@ -7,6 +7,8 @@ import type { SqlEngine } from "../sql/engine.ts";
 import type { ResultForm, SqlParameters } from "../sql/messages.ts";
 import { bindParameters } from "../sql/parameters.ts";
 import type { Statement } from "../sql/statements.ts";
+import { quoteIdentifier } from "../sql/types.ts";
+import { createStatement, parseCreateTableAs } from "./create_table_as.ts";
 import { Definitions, reservedSchemas } from "./definitions.ts";
 import { Reads } from "./reads.ts";
 import { emptyResult, rowsResult, type SqlResult } from "./results.ts";
@@ -120,7 +122,7 @@ export class SqlRunner {
         return await this.read(running);
       default:
         session.refuseInTransaction(statement.words.slice(0, 2).join(" ").toUpperCase());
-        return await this.define(running, way);
+        return way === "create_table" ? await this.createTable(running) : await this.define(running, way);
     }
   }
 
@@ -180,6 +182,36 @@ export class SqlRunner {
       `"${wanted}" is a topic and no table: SELECT produce('${wanted}', key, value) writes to it`,
       position,
     );
+  }
+
+  private async createTable(running: Running): Promise<SqlResult> {
+    const { engine, session, statement, options } = running;
+    const create = parseCreateTableAs(statement.text, await engine.tokens(statement.text));
+    if (create === undefined) return await this.define(running, "create_table");
+    const bound = await bind(engine, create.query, options.params);
+    await this.reads.prepare(engine, bound.sql);
+    const text = await createStatement(engine, { ...create, query: bound.sql });
+    const name = topicName(create.target);
+    const before = this.tables.catalog.topic(name)?.id;
+    await this.define({ ...running, statement: { ...statement, text } }, "create_table");
+    const made = this.tables.catalog.topic(name);
+    // IF NOT EXISTS, and it does.
+    if (made === undefined || made.id === before) return emptyResult();
+    const { schema } = create.target;
+    const insert = `INSERT INTO ${quoteIdentifier(schema)}.${quoteIdentifier(create.target.name)} ${bound.sql}`;
+    try {
+      const given = { timeoutMs: options.timeoutMs, signal: options.signal };
+      return await this.write({
+        engine,
+        session,
+        statement: { ...statement, kind: "insert", text: insert },
+        options: given,
+      });
+    } catch (error) {
+      await this.tables.inOrder(() => this.definitions.deleteTable(name));
+      if (!(error instanceof SqlError)) throw error;
+      throw new SqlError(error.sqlstate, error.message);
+    }
   }
 
   /** One at a time with transactions that write: a table does not change under them. */
