@@ -37,6 +37,8 @@ interface ScannedPartition {
   /** Offsets [start, next) are in the table. */
   start: number;
   next: number;
+  /** Of the log when the first of them were read: compaction may have removed some since it grew. */
+  cleanings: number;
 }
 
 interface Scan {
@@ -150,7 +152,7 @@ export class PlainTopics {
   private async catchUp(engine: SqlEngine, topic: TopicEntry, wanted: readonly TopicEntry[]): Promise<void> {
     const key = topic.name.toLowerCase();
     let scan = this.scans.get(key);
-    if (scan !== undefined && scan.topic.id !== topic.id) {
+    if (scan !== undefined && (scan.topic.id !== topic.id || this.isCompacted(scan))) {
       await this.drop(engine, scan);
       scan = undefined;
     }
@@ -171,6 +173,11 @@ export class PlainTopics {
     }
   }
 
+  /** Whether compaction removed records from a log since they were read: the table is filled anew. */
+  private isCompacted({ topic, partitions }: Scan): boolean {
+    return partitions.some((done, partition) => done.cleanings !== this.log(topic, partition).cleanings);
+  }
+
   private async catchUpPartition(
     engine: SqlEngine,
     scan: Scan,
@@ -180,7 +187,7 @@ export class PlainTopics {
     const log = this.log(scan.topic, partition);
     const start = log.logStartOffset;
     const end = log.highWatermark;
-    const done = scan.partitions[partition] ?? { start, next: start };
+    const done = scan.partitions[partition] ?? { start, next: start, cleanings: log.cleanings };
     scan.partitions[partition] = done;
     if (start > done.start) {
       await run(engine, `DELETE FROM ${tableOf(scan.topic)} WHERE _partition = ${partition} AND _offset < ${start}`);
