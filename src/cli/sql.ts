@@ -4,6 +4,7 @@
  */
 import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
 import { cellText, splitRow } from "../http/row_text.ts";
+import { type Copy, copyOf, piecesOf, readCopyFile } from "./copy_command.ts";
 import { CliError, type Io, UsageError } from "./io.ts";
 import { Progress } from "./progress.ts";
 import { SqlClient, SqlFailure } from "./sql_client.ts";
@@ -116,7 +117,9 @@ export class SqlSession {
     if (this.echo) await this.write(`${statement};\n`);
     const started = performance.now();
     try {
-      await this.#print(statement);
+      const copy = copyOf(statement);
+      if (copy === undefined) await this.#print(statement);
+      else await this.#copy(copy);
     } catch (error) {
       this.exitCode = 1;
       if (this.io.signal.aborted) throw new CliError("", 130);
@@ -170,11 +173,33 @@ export class SqlSession {
     }
   }
 
+  async #copy(copy: Copy): Promise<void> {
+    const text = copy.path === undefined ? await readAll(this.io) : readCopyFile(copy.path);
+    const pieces = [...piecesOf(text, copy.header, copyPieceChars)];
+    const run = async (sql: string, data?: string) => {
+      const { rows } = await this.client.query(sql, this.io.signal, data);
+      for await (const _rows of rows);
+    };
+    if (pieces.length === 1) return await run(copy.sql, pieces[0]);
+    // A transaction of the user's takes them as it takes all statements.
+    const own = !this.client.inSession;
+    if (own) await run("BEGIN");
+    try {
+      for (const piece of pieces) await run(copy.sql, piece);
+      if (own) await run("COMMIT");
+    } finally {
+      if (own) await this.client.close();
+    }
+  }
+
   async #printPlan(rows: AsyncIterable<readonly string[]>): Promise<void> {
     for await (const chunk of rows)
       for (const row of chunk) await this.write(`${cellText(splitRow(row)[1] ?? "")?.trimEnd() ?? ""}\n`);
   }
 }
+
+/** Characters that one request of COPY has; a request may have 16 MiB. */
+const copyPieceChars = 3 * 1024 * 1024;
 
 /** Modes for people: a plan is a drawing of its own there, not a cell. */
 const drawn = new Set<OutputMode>(["table", "duckbox", "box", "column"]);

@@ -32,11 +32,16 @@ export class SqlClient {
     this.url = url.replace(/\/+$/, "");
   }
 
-  async query(sql: string, signal?: AbortSignal): Promise<SqlRows> {
+  get inSession(): boolean {
+    return this.#session !== undefined;
+  }
+
+  /** `data`: what COPY … FROM STDIN reads. */
+  async query(sql: string, signal?: AbortSignal, data?: string): Promise<SqlRows> {
     if (beginsTransaction(sql)) await this.#open();
     const response = await this.#request("/v1/sql", {
       method: "POST",
-      body: JSON.stringify({ sql, session: this.#session }),
+      body: JSON.stringify({ sql, session: this.#session, data }),
       headers: { accept: "application/vnd.rowlog.rows+ndjson", "content-type": "application/json" },
       signal,
     });

@@ -25,6 +25,7 @@ export const sqlRequest = z
       .optional()
       .describe("Values for `?` or `$1` (an array), or for `$name` (an object). Only with one statement."),
     timeout_ms: z.int().min(1).optional().describe("At most the node's --sql-timeout."),
+    data: z.string().optional().describe("What COPY … FROM STDIN reads: CSV, or JSON lines."),
     session: z
       .string()
       .optional()

@@ -56,6 +56,8 @@ export interface SqlOptions {
   form?: "json" | "arrow";
   /** Aborted when nobody waits for the answer any more. */
   signal?: AbortSignal;
+  /** What COPY … FROM STDIN reads. */
+  data?: string;
   /** Of `SqlService.sessions`; absent: transactions end with the text. */
   session?: string;
 }

@@ -24,6 +24,7 @@ export function addSqlRoutes(app: OpenAPIHono, services: HttpServices): void {
         params: request.params && parameters(request.params),
         timeoutMs: request.timeout_ms,
         session: request.session,
+        data: request.data,
         form: format === "arrow" ? "arrow" : "json",
         signal: context.req.raw.signal,
       });

@@ -17,6 +17,7 @@ import type { Table } from "./table.ts";
 import { topicName } from "./table_name.ts";
 import type { Tables } from "./tables.ts";
 import type { WriteAnswer } from "./writes/captured_write.ts";
+import { insertsOf, parseCopy } from "./writes/copy.ts";
 import { produceCall } from "./writes/produce_calls.ts";
 import type { SqlSession } from "./writes/session.ts";
 import { SqlSessions } from "./writes/sessions.ts";
@@ -30,6 +31,8 @@ export interface ExecuteOptions {
   signal?: AbortSignal;
   /** How the rows of the last statement come; `json` when absent. */
   form?: ResultForm;
+  /** What COPY … FROM STDIN reads. */
+  data?: string;
   /** Of `SqlSessions.open`; absent: what the text begins ends with it. */
   session?: string;
 }
@@ -118,6 +121,8 @@ export class SqlRunner {
         return emptyResult();
       case "write":
         return await this.write(running);
+      case "copy":
+        return await this.copy(running);
       case "read":
         return await this.read(running);
       default:
@@ -158,6 +163,31 @@ export class SqlRunner {
     }
   }
 
+  private async copy({ engine, session, statement, options }: Running): Promise<SqlResult> {
+    const copy = parseCopy(await engine.tokens(statement.text));
+    const { data } = options;
+    if (data === undefined)
+      throw new SqlError(
+        "22023",
+        "COPY … FROM STDIN reads the request's data, and there is none; `rowlog sql` sends a file or its standard input",
+      );
+    const table = this.target({ ...copy.target, position: copy.position });
+    const work = async (transaction: WriteTransaction): Promise<WriteAnswer> => {
+      let count = 0;
+      if (copy.format === "json") {
+        const rows = data.split("\n").filter((line) => line.trim() !== "");
+        count = rows.length;
+        await transaction.produceRows(table.topic, rows);
+      } else
+        for (const write of insertsOf(copy, data)) {
+          const { rows } = await transaction.write(write, table, limitsOf(options)).catch(withoutPosition);
+          count += Number(rows[0]!.slice(1, -1));
+        }
+      return { columns: [{ name: "Count", type: "BIGINT" }], rows: [`[${count}]`], produced: [] };
+    };
+    return await this.written(session, work, () => this.tables.barrier());
+  }
+
   private async written(
     session: SqlSession,
     work: (transaction: WriteTransaction) => Promise<WriteAnswer>,
@@ -168,7 +198,7 @@ export class SqlRunner {
   }
 
   /** The table that a statement writes to. Throws SqlError. */
-  private target({ schema, name, position }: WriteStatement): Table {
+  private target({ schema, name, position }: Pick<WriteStatement, "schema" | "name" | "position">): Table {
     if (reservedSchemas.has(schema.toLowerCase()))
       throw new SqlError("42501", `schema ${schema} belongs to the node`, position);
     const wanted = topicName({ schema, name });
@@ -234,6 +264,11 @@ export class SqlRunner {
       endTurn();
     }
   }
+}
+
+/** Of an error in a statement that the user has not written. */
+function withoutPosition(error: unknown): never {
+  throw error instanceof SqlError ? new SqlError(error.sqlstate, error.message) : error;
 }
 
 function withoutSession({ params, timeoutMs, signal, form }: ExecuteOptions): Omit<ExecuteOptions, "session"> {

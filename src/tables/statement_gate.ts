@@ -6,6 +6,7 @@ import type { Statement, StatementKind } from "../sql/statements.ts";
 export type Way =
   | "read"
   | "write"
+  | "copy"
   | "begin"
   | "commit"
   | "rollback"
@@ -24,6 +25,7 @@ const ways: Partial<Record<StatementKind, Way>> = {
   delete: "write",
   merge: "write",
   truncate: "write",
+  copy: "copy",
   begin: "begin",
   commit: "commit",
   rollback: "rollback",
@@ -44,7 +46,6 @@ const ways: Partial<Record<StatementKind, Way>> = {
 };
 
 const refusals: Partial<Record<StatementKind, string>> = {
-  copy: "COPY is not available yet: INSERT rows, or produce records",
   create_index: "CREATE INDEX is not available: DuckDB keeps minimum and maximum of each block by itself",
   drop_index: "DROP INDEX is not available: there are no indexes",
   use: "USE is not available: write schema.table",

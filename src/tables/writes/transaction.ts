@@ -209,6 +209,21 @@ export class WriteTransaction {
     }
   }
 
+  /** Values as if they had been produced without keys. */
+  async produceRows(topic: TopicEntry, values: readonly string[]): Promise<void> {
+    await this.begin();
+    const encoder = new TextEncoder();
+    await this.takeProduced(
+      values.map((value) => ({
+        topic: topic.name,
+        partition: undefined,
+        key: null,
+        value: encoder.encode(value),
+        headers: [],
+      })),
+    );
+  }
+
   private async takeProduced(produced: readonly ProducedRecord[]): Promise<void> {
     const runs: { topic: TopicEntry; partition: number; records: RowRecord[] }[] = [];
     const sticky = new Map<string, number>();
