@@ -77,8 +77,8 @@ export class BackupStage implements BackupService {
       if (durable.files.length === 0) continue;
       const folder = `log/${topic}-${partition}`;
       fs.mkdirSync(`${directory}/${folder}`);
-      for (const { name, bytes } of durable.files) {
-        linkOrCopy(`${durable.directory}/${name}`, `${directory}/${folder}/${name}`);
+      for (const { name, source, bytes } of durable.files) {
+        linkOrCopy(`${durable.directory}/${source}`, `${directory}/${folder}/${name}`);
         contents.files.push({ path: `${folder}/${name}`, bytes });
       }
       const { startOffset, endOffset } = durable;

@@ -13,22 +13,24 @@ export interface DurableFiles {
   startOffset: number;
   /** The offset behind the last record in the files. */
   endOffset: number;
-  /** Names in the folder. Indexes are left out: a start makes them anew. */
-  files: { name: string; bytes: number }[];
+  /** The name that each has in a copy, and the one that it has now. Indexes are left out: a start makes them anew. */
+  files: { name: string; source: string; bytes: number }[];
 }
 
 export function durableFilesOf(disk: Disk, state: LogState, durable: DurableEnd): DurableFiles {
   const { directory, logStartOffset: startOffset, highWatermark: endOffset } = state;
   const files: DurableFiles["files"] = [];
-  const add = (name: string, bytes?: number) => {
-    const size = disk.stat(`${directory}/${name}`)?.size;
-    if (size !== undefined) files.push({ name, bytes: bytes ?? size });
+  const add = (name: string, bytes?: number, source = name) => {
+    const size = disk.stat(`${directory}/${source}`)?.size;
+    if (size !== undefined) files.push({ name, source, bytes: bytes ?? size });
   };
   if (!state.exists) return { directory, startOffset, endOffset, files };
   for (const segment of state.segments) {
     const isLast = segment === durable.segment;
     if (segment.exists) {
-      add(`${segmentName(segment.baseOffset)}.log`, isLast ? durable.position : segment.written);
+      const name = `${segmentName(segment.baseOffset)}.log`;
+      // A compacted segment that is about to take its place has another name.
+      add(name, isLast ? durable.position : segment.written, name + segment.suffix);
       add(`${segmentName(segment.baseOffset)}.snapshot`);
     }
     if (isLast) break;
