@@ -29,7 +29,12 @@ export interface TablesToCheck {
 export async function checkTables({ disk, lake, catalog, scratch, sink }: TablesToCheck): Promise<number> {
   const clock = systemClock;
   const logger = silentLogger;
-  const logs = LogStore.open(disk, `${lake}/log`, { durability: "os", clock, logger });
+  const logs = LogStore.open(disk, `${lake}/log`, {
+    durability: "os",
+    clock,
+    logger,
+    compaction: { enabled: false },
+  });
   const topics = new Topics(catalog, logs, { plain: new Map(), table: new Map() });
   const log = (topic: TopicEntry, partition: number) => topics.log(topic, partition);
   const open = (startEngine: () => Promise<SqlEngine>) => new Tables({ catalog, log, startEngine, clock, logger });

@@ -67,7 +67,12 @@ class Rebuild {
     const { lake, logger } = this;
     const clock = systemClock;
     this.catalog = await Catalog.open(nodeDisk(), `${lake}/catalog`, clock, logger);
-    this.logs = LogStore.open(nodeDisk(), `${lake}/log`, { durability: "sync", clock, logger });
+    this.logs = LogStore.open(nodeDisk(), `${lake}/log`, {
+      durability: "sync",
+      clock,
+      logger,
+      compaction: { enabled: false },
+    });
     this.topics = new Topics(this.catalog, this.logs, { plain: new Map(), table: new Map() });
     try {
       const wanted = this.wanted(names);
