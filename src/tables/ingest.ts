@@ -57,18 +57,19 @@ export function refusal(
   return new RecordErrors("INVALID_RECORD", message, faults);
 }
 
-/** The bytes to append: the produced ones where nothing changed. `codec`: the topic's compression, or the producer's own. */
+/** The bytes to append: the produced ones where nothing changed. `codec`, `level`: the topic's compression, or the producer's own. */
 export function batchToLog(
   batch: BatchToIngest,
   view: RecordBatchView,
   decoded: DecodedBatch,
   codec: Codec | "producer",
+  level?: number,
 ): Uint8Array {
   const wanted = codec === "producer" ? (batch.header.codecId as Codec) : codec;
   const changes = changesOf(decoded);
-  if (changes !== undefined && needsNewRecords(changes)) return rewriteChanges(view, changes, wanted);
-  if (decoded.newValues !== undefined) return rewriteBatch(view, decoded, wanted);
-  return wanted === batch.header.codecId ? batch.bytes : recompress(batch.bytes, wanted, undefined, view.plain);
+  if (changes !== undefined && needsNewRecords(changes)) return rewriteChanges(view, changes, wanted, level);
+  if (decoded.newValues !== undefined) return rewriteBatch(view, decoded, wanted, level);
+  return wanted === batch.header.codecId ? batch.bytes : recompress(batch.bytes, wanted, level, view.plain);
 }
 
 /** The rows of a batch whose records were changed for the log: read once more where the table has a column of the record's key. */

@@ -7,8 +7,8 @@ import { type ChangeBatch, isHole, keyTextWords } from "./keyed/change_batch.ts"
 import type { DecodedBatch } from "./row_decoder.ts";
 
 /** The same records with their new values; keys, headers, times and the producer's numbers stay. */
-export function rewriteBatch(batch: RecordBatchView, decoded: DecodedBatch, codec: Codec): Uint8Array {
-  return withValues(batch, decoded.newValues!, decoded.rewritten!.view(), codec);
+export function rewriteBatch(batch: RecordBatchView, decoded: DecodedBatch, codec: Codec, level?: number): Uint8Array {
+  return withValues(batch, decoded.newValues!, decoded.rewritten!.view(), codec, level);
 }
 
 /** More than values of records change. */
@@ -17,7 +17,7 @@ export function needsNewRecords({ holes, writesKey, deletes, newValues }: Change
 }
 
 /** The same records with the keys and values that the table has, without those that are nothing for it. */
-export function rewriteChanges(batch: RecordBatchView, changes: ChangeBatch, codec: Codec): Uint8Array {
+export function rewriteChanges(batch: RecordBatchView, changes: ChangeBatch, codec: Codec, level?: number): Uint8Array {
   const { records, rowOf, keys, writesKey, newValues, rewritten } = changes;
   const keyText = writesKey && keys ? keys.text.view() : nothing;
   const values = rewritten?.view() ?? nothing;
@@ -38,6 +38,7 @@ export function rewriteChanges(batch: RecordBatchView, changes: ChangeBatch, cod
       ...(dropped ? { dropped } : {}),
     },
     codec,
+    level,
   );
 }
 

@@ -270,7 +270,8 @@ export class Tables {
   ): IngestedBatch {
     const { topic, homes } = table;
     if (homes?.matter) this.placeKeys(table, partition, decoded);
-    const bytes = batchToLog(batch, view, decoded, this.options.log(topic, partition).config.compressionType);
+    const { compressionType, compressionLevel } = this.options.log(topic, partition).config;
+    const bytes = batchToLog(batch, view, decoded, compressionType, compressionLevel);
     const rows = bytes === batch.bytes ? decoded : asLogged(table, partition, bytes, decoded);
     const skipped = changesOf(decoded)?.skipped;
     return {

@@ -79,14 +79,14 @@ export class Outgoing {
     const batches: OutgoingBatch[] = [];
     for (const lane of this.lanes.values()) {
       const { topic, partition, items } = lane;
-      const { compressionType } = this.log(topic, partition).config;
+      const { compressionType, compressionLevel: level } = this.log(topic, partition).config;
       const codec = compressionType === "producer" ? 0 : compressionType;
       const roomBytes = this.batchBytes(topic, partition);
       let pending: RecordToEncode[] = [];
       let size = 0;
       const flush = () => {
         if (pending.length === 0) return;
-        const bytes = encodeBatch(pending, { codec, partitionLeaderEpoch: 0 });
+        const bytes = encodeBatch(pending, { codec, level, partitionLeaderEpoch: 0 });
         batches.push({ topic, partition, applied: true, bytes, records: pending.length });
         pending = [];
         size = 0;
