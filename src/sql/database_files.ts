@@ -42,6 +42,8 @@ interface OpenFile {
 export class DatabaseFiles {
   readonly path: string;
   readonly names: readonly string[];
+  /** A file that is there while the database is being made. */
+  private readonly making: string;
   private readonly disk: Disk;
   private readonly journal: UndoJournal;
   private readonly opened = new Map<number, OpenFile>();
@@ -57,6 +59,7 @@ export class DatabaseFiles {
     this.fence = fence;
     this.journal = new UndoJournal(disk, path);
     this.path = path;
+    this.making = `${path}.new`;
     this.names = [path, `${path}.wal`, `${path}.wal.checkpoint`, `${path}.wal.recovery`];
   }
 
@@ -71,7 +74,13 @@ export class DatabaseFiles {
    */
   recover(): string | undefined {
     this.checkFence();
+    const isUnfinished = this.disk.stat(this.making) !== undefined;
+    if (isUnfinished) this.removeUnfinished();
     const found = this.disk.stat(this.path);
+    if (!found && !isUnfinished) {
+      this.disk.open(this.making, { write: true, create: true }).close();
+      this.disk.syncDirectory(parentOf(this.path));
+    }
     if (found && found.size >= headersEnd) {
       this.journal.restore(this.path);
       return this.cutLog();
@@ -85,6 +94,19 @@ export class DatabaseFiles {
     this.disk.remove(this.path);
     this.disk.syncDirectory(parentOf(this.path));
     return undefined;
+  }
+
+  /** After the first checkpoint: what the database has now is there after a crash too. */
+  made(): void {
+    if (!this.disk.stat(this.making)) return;
+    this.disk.remove(this.making);
+    this.disk.syncDirectory(parentOf(this.path));
+  }
+
+  /** Its headers may be torn, which no journal can put right; and nothing was committed to it. */
+  private removeUnfinished(): void {
+    for (const name of this.names) if (this.disk.stat(name)) this.disk.remove(name);
+    this.disk.syncDirectory(parentOf(this.path));
   }
 
   /** Cuts off the log what is not a whole, committed transaction: nothing of it was synced. What is cut is kept in `<log>.cut`. */

@@ -108,6 +108,7 @@ export class EngineCore {
     ])
       this.run(statement);
     this.checkpoint();
+    this.files.made();
     for (const statement of [
       "CREATE SCHEMA IF NOT EXISTS _rowlog",
       `CREATE TABLE IF NOT EXISTS _rowlog.cursors (

@@ -3,28 +3,26 @@
  * by then nothing is there, and table and log agree. Each check throws with what is wrong.
  */
 import type { SqlEngine } from "../../src/sql/engine.ts";
-import { type FoundBatch, type FoundPartition, type FoundTopic, findTopics, must } from "./findings.ts";
+import { type FoundTopic, findTopics, must } from "./findings.ts";
+import { type Contents, PartitionCheck } from "./log_checks.ts";
 import {
+  columnsOf,
+  isTable,
   type Model,
-  numberIn,
-  producedValue,
   type SentBatch,
-  type SentRecord,
-  type Shape,
+  type SqlCommit,
   type TopicState,
   wasAcked,
   wasSent,
 } from "./model.ts";
 import type { SimulatedNode } from "./node.ts";
 import { settle } from "./surroundings.ts";
-
-/** The records that a partition has had, by offset: those in its log, and below its start those that were promised. */
-type Contents = Map<number, SentRecord>;
+import { compareTable, tableQuery } from "./table_checks.ts";
 
 export class Checks {
   private readonly model: Model;
   private readonly at: number;
-  readonly found = new Map<string, { topic: FoundTopic; state: TopicState; contents: Contents[] }>();
+  found = new Map<string, { topic: FoundTopic; state: TopicState; contents: Contents[] }>();
 
   /** `at`: the number of the change in which the power went. */
   constructor(model: Model, at: number) {
@@ -34,12 +32,16 @@ export class Checks {
 
   /** Catalog and logs. */
   lookAt(node: SimulatedNode): void {
+    const { model, at } = this;
     const topics = findTopics(node);
-    for (const name of new Set([...this.model.topics.keys(), ...topics.keys()])) {
-      const state = this.checkTopic(name, topics.get(name));
+    this.found = new Map();
+    for (const name of new Set([...model.topics.keys(), ...topics.keys()])) {
       const topic = topics.get(name);
+      const state = this.checkTopic(name, topic);
       if (state === undefined || topic === undefined) continue;
-      const contents = topic.partitions.map((found, partition) => this.checkPartition(name, state, partition, found));
+      const contents = topic.partitions.map((found, partition) =>
+        new PartitionCheck(model, at, `${name}-${partition}`, state, partition, found).run(partition),
+      );
       this.found.set(name, { topic, state, contents });
     }
   }
@@ -55,88 +57,25 @@ export class Checks {
     const state = possible.find(
       (one) =>
         one !== undefined &&
-        (one.id === entry.id || one.id === "") &&
+        one.id === entry.id &&
         one.partitions === entry.partitions &&
+        one.columns === columnsOf(entry) &&
         configsOf(one.configs) === configsOf(entry.configs),
     );
     must(
       state !== undefined,
       () =>
-        `topic ${name} (${entry.id}) has ${entry.partitions} partitions and configs ${configsOf(entry.configs)}; possible are ${JSON.stringify(possible)}`,
+        `topic ${name} (${entry.id}) has ${entry.partitions} partitions, columns ${columnsOf(entry)} and configs ${configsOf(entry.configs)}; possible are ${JSON.stringify(possible)}`,
     );
     return state;
   }
 
-  private checkPartition(name: string, state: TopicState, partition: number, found: FoundPartition): Contents {
-    const place = `${name}-${partition}`;
-    const { model, at } = this;
-    const { least, most } = model.startBounds(state.id, partition, at);
-    must(
-      found.start >= least && found.start <= most,
-      () => `${place} starts at ${found.start}, not ${least} to ${most}`,
-    );
-    const byOffset = new Map(found.batches.map((batch) => [batch.baseOffset, batch]));
-    const contents: Contents = new Map();
-    for (const batch of model.batches) {
-      if (batch.topic !== state.id || batch.partition !== partition || !wasAcked(batch, at)) continue;
-      this.checkPromised(place, batch, found, byOffset.get(batch.baseOffset));
-      batch.records.forEach((record, index) => void contents.set(batch.baseOffset + index, record));
-    }
-    const seen = new Set<number>();
-    for (const batch of found.batches) this.checkFound(place, state, partition, batch, seen, contents);
-    return contents;
+  /** A commit was under way: what of it is in the logs is known once the outbox is empty. */
+  get hasOpenCommit(): boolean {
+    return this.model.commits.some((commit) => wasSent(commit, this.at) && !wasAcked(commit, this.at));
   }
 
-  private checkPromised(place: string, batch: SentBatch, found: FoundPartition, kept: FoundBatch | undefined): void {
-    const { baseOffset, records, stored } = batch;
-    const lastOffset = baseOffset + records.length - 1;
-    must(lastOffset < found.end, () => `acknowledged offset ${lastOffset} of ${place} is past the end ${found.end}`);
-    if (lastOffset < found.start) return;
-    must(kept !== undefined, () => `acknowledged offset ${baseOffset} of ${place} is gone`);
-    if (stored)
-      must(Buffer.compare(kept!.bytes, stored) === 0, () => `offset ${baseOffset} of ${place} has other bytes`);
-  }
-
-  /** A batch in the log is one that was sent, whole, and once. */
-  private checkFound(
-    place: string,
-    state: TopicState,
-    partition: number,
-    found: FoundBatch,
-    seen: Set<number>,
-    contents: Contents,
-  ): void {
-    const { baseOffset, records } = found;
-    if (records.length === 0) return;
-    const numbers = records.map(({ value }) => numberIn(state.shape, value!));
-    const sent = this.model.byNumber.get(numbers[0]!)?.batch;
-    must(
-      sent !== undefined && wasSent(sent, this.at) && !sent.mustBeRefused,
-      () =>
-        `offset ${baseOffset} of ${place} has record ${numbers[0]}, which was ${sent ? "not to be there" : "never sent"}`,
-    );
-    must(
-      sent!.topic === state.id && sent!.partition === partition,
-      () => `record ${numbers[0]} in ${place} was sent to another partition`,
-    );
-    must(
-      numbers.join() === sent!.records.map(({ n }) => n).join(),
-      () => `offset ${baseOffset} of ${place} has records ${numbers} of a batch ${sent!.records.map(({ n }) => n)}`,
-    );
-    must(!seen.has(numbers[0]!), () => `record ${numbers[0]} is in ${place} twice, the second time at ${baseOffset}`);
-    seen.add(numbers[0]!);
-    records.forEach(({ offset, value, key }, index) => {
-      const record = sent!.records[index]!;
-      const wanted = producedValue(state.shape, record);
-      must(
-        sameValue(state.shape, value!, wanted) && key === record.key,
-        () => `offset ${offset} of ${place} has ${key}: ${value}, sent was ${record.key}: ${wanted}`,
-      );
-      contents.set(offset, record);
-    });
-  }
-
-  /** As DuckDB was found: each table is the fold of its log up to the cursor. */
+  /** As DuckDB was found: each table is the fold of its log up to the cursor. Where a SQL commit is ahead of its log, the later look counts. */
   async lookAtTables(engine: SqlEngine): Promise<void> {
     const cursors = new Map<string, number[]>();
     for (const { topicId, partition, nextOffset } of await engine.cursors()) {
@@ -145,7 +84,7 @@ export class Checks {
       list[partition] = nextOffset;
     }
     for (const [name, { topic, state, contents }] of this.found) {
-      if (state.shape === "plain") continue;
+      if (!isTable(state.shape)) continue;
       const known = cursors.get(topic.entry.id);
       // Without a cursor the table is made anew.
       if (known === undefined) continue;
@@ -155,46 +94,57 @@ export class Checks {
           () => `table ${name} is at ${known[partition]}, past its log's end ${end}`,
         );
       });
+      const isAhead = this.model.batches.some(
+        (batch) =>
+          batch.commit !== undefined &&
+          batch.topic === state.id &&
+          wasSent(batch, this.at) &&
+          batch.baseOffset >= (known[batch.partition] ?? 0),
+      );
+      if (isAhead) continue;
       const rows = (await engine.query(tableQuery(name, state.shape))).values();
-      this.compareTable(`table ${name} at ${known}`, state.shape, rows, contents, (partition) => known[partition] ?? 0);
+      compareTable(`table ${name} at ${known}`, state.shape, rows, contents, (partition) => known[partition] ?? 0);
     }
   }
 
-  /** After it has caught up: each table is the fold of its log. */
+  /** After it has caught up: each table is the fold of its log, and each SQL commit is in all of its logs or in none. */
   async lookAtRows(node: SimulatedNode): Promise<void> {
+    await settle(node.tables.engine(), "the engine");
+    await settle(node.tables.barrier(), "the applier");
+    this.lookAt(node);
+    this.checkCommits();
     for (const [name, { state, contents }] of this.found) {
-      if (state.shape === "plain") continue;
+      if (!isTable(state.shape)) continue;
       const rows = await settle(node.sql(tableQuery(name, state.shape)), `a read of ${name}`);
-      this.compareTable(`table ${name}`, state.shape, rows, contents, () => Number.POSITIVE_INFINITY);
+      compareTable(`table ${name}`, state.shape, rows, contents, () => Number.POSITIVE_INFINITY);
     }
   }
 
-  private compareTable(
-    what: string,
-    shape: Shape,
-    rows: readonly unknown[][],
-    contents: readonly Contents[],
-    end: (partition: number) => number,
-  ): void {
-    const wanted: string[] = [];
-    contents.forEach((records, partition) => {
-      for (const [offset, record] of records)
-        if (offset < end(partition)) wanted.push(rowText(shape, record, partition, offset));
-    });
-    const got = rows.map((row) => row.map(String).join(" "));
-    wanted.sort();
-    got.sort();
-    must(got.join("\n") === wanted.join("\n"), () => {
-      const [extra] = got.filter((row) => !wanted.includes(row));
-      const [missing] = wanted.filter((row) => !got.includes(row));
-      return `${what} has ${got.length} rows, its log ${wanted.length}; first missing: ${missing}; first extra: ${extra}`;
-    });
+  private checkCommits(): void {
+    const present = new Map<SqlCommit, boolean>();
+    const topics = new Map([...this.found.values()].map(({ topic }) => [topic.entry.id, topic]));
+    for (const { commit, topic: id, partition, baseOffset, lastOffset } of this.model.batches) {
+      if (commit === undefined || !wasSent(commit, this.at)) continue;
+      const topic = topics.get(id);
+      if (topic === undefined) continue;
+      const place = `${topic.entry.name}-${partition}`;
+      const isThere = topic.partitions[partition]!.end > lastOffset;
+      must(
+        isThere || !wasAcked(commit, this.at),
+        () => `a commit was acknowledged, and offset ${baseOffset} of ${place} is gone: ${commit.text}`,
+      );
+      must(
+        (present.get(commit) ?? isThere) === isThere,
+        () => `a commit is there in part, offset ${baseOffset} of ${place} ${isThere ? "too" : "not"}: ${commit.text}`,
+      );
+      present.set(commit, isThere);
+    }
   }
 
   /** Committed offsets: the last promised one, or one that was on its way after it. */
   async lookAtGroups(node: SimulatedNode): Promise<void> {
     const last = new Map<string, { promised: number; possible: Set<number> }>();
-    for (const commit of this.model.commits) {
+    for (const commit of this.model.offsets) {
       const key = `${commit.group} ${commit.topic} ${commit.partition}`;
       const entry = last.get(key) ?? { promised: -1, possible: new Set([-1]) };
       last.set(key, entry);
@@ -224,37 +174,44 @@ export class Checks {
 
   /**
    * What an idempotent producer does next: it sends again what it has no answer for, and may send again what it has. What is in the log
-   * already stays where it is, the rest comes behind it.
+   * already stays where it is, the rest comes behind it. Gives where each batch is, by batch.
    */
-  async repeatBatches(node: SimulatedNode): Promise<void> {
+  async repeatBatches(node: SimulatedNode): Promise<Map<SentBatch, number>> {
+    const places = new Map<SentBatch, number>();
     for (const [name, { topic, state }] of this.found) {
       const ends = topic.partitions.map(({ end }) => end);
-      for (const batches of this.openBatches(state.id, topic)) {
-        for (const batch of batches) {
-          const { start, batches: stored } = topic.partitions[batch.partition]!;
-          const found = stored.find(({ records }) => holds(records, state.shape, batch.records[0]!.n));
-          const offset = found?.baseOffset ?? (wasAcked(batch, this.at) ? batch.baseOffset : undefined);
-          // Of batches that were taken away only the last of each producer is remembered.
-          if (offset !== undefined && offset < start) continue;
-          const call = node.produce(topic.entry, batch.partition, batch.produced.slice());
-          const outcome = await settle(call, "a batch sent again");
-          must(
-            outcome.errorCode === 0 && outcome.baseOffset === (offset ?? ends[batch.partition]),
-            () =>
-              `record ${batch.records[0]!.n} of ${name}-${batch.partition}, sent again, is at ${outcome.baseOffset} (error ${outcome.errorCode}), not ${offset ?? ends[batch.partition]}`,
-          );
-          if (offset === undefined) ends[batch.partition]! += batch.records.length;
-        }
+      for (const batch of this.openBatches(state.id, topic)) {
+        const { partition, baseOffset, lastOffset } = batch;
+        const { start, end } = topic.partitions[partition]!;
+        const isThere = lastOffset < end && baseOffset >= 0;
+        // Of batches that were taken away only the last of each producer is remembered.
+        if (isThere && baseOffset < start) continue;
+        const outcome = await settle(
+          node.produce(topic.entry, partition, batch.produced.slice()),
+          "a batch sent again",
+        );
+        const wanted = isThere ? baseOffset : ends[partition]!;
+        must(
+          outcome.errorCode === 0 && outcome.baseOffset === wanted,
+          () =>
+            `the batch of ${name}-${partition} at ${baseOffset}, sent again, is at ${outcome.baseOffset} (error ${outcome.errorCode} ${outcome.errorMessage ?? ""}), not ${wanted}`,
+        );
+        places.set(batch, wanted);
+        if (!isThere) ends[partition]! += lastOffset - baseOffset + 1;
       }
       topic.partitions.forEach((_, partition) => {
-        const log = node.topics.log(topic.entry, partition);
-        must(log.logEndOffset === ends[partition], () => `${name}-${partition} ends at ${log.logEndOffset}`);
+        const { logEndOffset } = node.topics.log(topic.entry, partition);
+        must(
+          logEndOffset === ends[partition],
+          () => `${name}-${partition} ends at ${logEndOffset}, not ${ends[partition]}`,
+        );
       });
     }
+    return places;
   }
 
-  /** For each producer on each partition: its last promised batch, and those behind that. */
-  private openBatches(topicId: string, topic: FoundTopic): SentBatch[][] {
+  /** Of each producer on each partition the last promised batch and those behind that, in the order in which they were sent. */
+  private openBatches(topicId: string, topic: FoundTopic): SentBatch[] {
     const open = new Map<string, SentBatch[]>();
     for (const batch of this.model.batches) {
       if (batch.topic !== topicId || batch.producer === undefined || !wasSent(batch, this.at)) continue;
@@ -265,28 +222,6 @@ export class Checks {
       if (wasAcked(batch, this.at)) list.length = 0;
       list.push(batch);
     }
-    return [...open.values()];
+    return [...open.values()].flat();
   }
-}
-
-function holds(records: readonly { value: string | null }[], shape: Shape, n: number): boolean {
-  return records.some(({ value }) => value !== null && numberIn(shape, value) === n);
-}
-
-/** A table stores its row with all columns; what was produced is in it. */
-function sameValue(shape: Shape, stored: string, sent: string): boolean {
-  if (shape !== "typed" && shape !== "checked") return stored === sent;
-  const row = JSON.parse(stored) as { n: number; text: string; amount?: unknown };
-  const wanted = JSON.parse(sent) as { n: number; text: string };
-  return row.n === wanted.n && row.text === wanted.text && (shape === "checked" || row.amount !== undefined);
-}
-
-function tableQuery(name: string, shape: Shape): string {
-  if (shape === "raw") return `SELECT coalesce(_key, '-'), _value, _partition, _offset FROM ${name}`;
-  return `SELECT n, text FROM ${name}`;
-}
-
-function rowText(shape: Shape, record: SentRecord, partition: number, offset: number): string {
-  if (shape === "raw") return `${record.key ?? "-"} ${producedValue(shape, record)} ${partition} ${offset}`;
-  return `${record.n} ${record.text}`;
 }

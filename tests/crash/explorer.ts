@@ -9,7 +9,7 @@ import { SeededRandom } from "../../src/platform/sim/random.ts";
 import { SimDisk } from "../../src/platform/sim/sim_disk.ts";
 import { Checks } from "./checks.ts";
 import type { EngineImage } from "./engine_image.ts";
-import { Model } from "./model.ts";
+import { Model, type SentBatch } from "./model.ts";
 import { lake, SimulatedNode } from "./node.ts";
 import { modelAfter } from "./resumed_model.ts";
 import { rest, seal, settle } from "./surroundings.ts";
@@ -34,6 +34,8 @@ export interface Found {
   withSql: number;
   /** Of all changes of the disk, in order: two runs of a seed have the same. */
   trace: number;
+  /** How often each kind of work was done. */
+  work: Map<string, number>;
 }
 
 /** A check failed. The message names the point; `lines` is what the node logged there. */
@@ -55,7 +57,7 @@ export class Explorer {
   private readonly only: string | undefined;
   private readonly share: number;
   private readonly clock = new ManualClock(startMs);
-  readonly found: Found = { points: 0, duringRecovery: 0, withSql: 0, trace: 0 };
+  readonly found: Found = { points: 0, duringRecovery: 0, withSql: 0, trace: 0, work: new Map() };
 
   /** `share`: the part of the crash points to recover from; `only`: the one point, as `<round>.<number>`. */
   constructor(image: EngineImage, seed: number, share: number, only?: string) {
@@ -110,7 +112,11 @@ export class Explorer {
       const { clock, image } = this;
       const node = await settle(SimulatedNode.open({ disk, clock, image }, lines), "the start");
       node.tables.start();
-      await new Workload(node, model, random).run(15 + random.below(20));
+      const workload = new Workload(node, model, random);
+      await workload.run(15 + random.below(20));
+      const { recordsRemoved } = node.logs.compactor.stats;
+      for (const [what, count] of [...workload.done, ["records compacted away", recordsRemoved] as const])
+        this.found.work.set(what, (this.found.work.get(what) ?? 0) + count);
       if (random.chance(0.3)) await settle(node.close(), "the end");
       disk.beforeChange = undefined;
       node.abandon();
@@ -162,9 +168,9 @@ export class Explorer {
     const lines: string[] = [];
     const { clock, image } = this;
     this.found.points++;
+    const checks = new Checks(model, at);
+    let wrong: unknown;
     try {
-      const checks = new Checks(model, at);
-      let wrong: unknown;
       const foundEngine = (_node: SimulatedNode, engine: Parameters<Checks["lookAtTables"]>[0]) =>
         checks.lookAtTables(engine).catch((error: unknown) => {
           wrong ??= error;
@@ -172,34 +178,33 @@ export class Explorer {
       const node = await settle(SimulatedNode.open({ disk, clock, image, foundEngine }, lines), "the start");
       checks.lookAt(node);
       await checks.lookAtGroups(node);
-      if (withSql) {
+      if (withSql || checks.hasOpenCommit) {
         this.found.withSql++;
-        node.tables.start();
         await checks.lookAtRows(node);
         if (wrong) throw wrong;
       }
       disk.beforeChange = undefined;
-      await checks.repeatBatches(node);
+      const places = await checks.repeatBatches(node);
       await checks.lookAtProducerIds(node);
-      const resumed = goesOn ? await this.resume(node, model, at, random) : undefined;
+      const resumed = goesOn ? await this.resume(node, checks, places, model, at, random) : undefined;
       node.abandon();
       await rest();
       return resumed;
     } catch (error) {
-      throw new CrashFault(what, (error as Error).message, lines, error);
+      throw new CrashFault(what, (wrong instanceof Error ? wrong : (error as Error)).message, lines, wrong ?? error);
     }
   }
 
   /** What the next round starts from: this lake after a clean stop, a kill, or a power cut. */
   private async resume(
     node: SimulatedNode,
+    checks: Checks,
+    places: ReadonlyMap<SentBatch, number>,
     model: Model,
     at: number,
     random: SeededRandom,
   ): Promise<{ disk: SimDisk; model: Model }> {
-    const checks = new Checks(model, at);
-    checks.lookAt(node);
-    const after = await modelAfter(model, checks, node, at);
+    const after = await modelAfter(model, checks, places, node, at);
     const end = random.below(3);
     if (end === 0) await settle(node.close(), "the end");
     const disk = node.disk.fork(this.randomOf(`resumed ${at}`));

@@ -25,6 +25,7 @@ const pointsWanted = values.points === undefined ? Number.POSITIVE_INFINITY : Nu
 const seeds = values.seeds === undefined ? (values.points === undefined ? 1 : 1_000_000) : Number(values.seeds);
 const started = realNow();
 const image = await EngineImage.load(new SimDisk({ random: new SeededRandom(0) }));
+const work = new Map<string, number>();
 const total = { seeds: 0, points: 0, duringRecovery: 0, withSql: 0 };
 
 for (let seed = from; seed < from + seeds && total.points < pointsWanted; seed++) {
@@ -44,6 +45,7 @@ for (let seed = from; seed < from + seeds && total.points < pointsWanted; seed++
 console.log(
   `${total.points} crash points (${total.duringRecovery} during a recovery, ${total.withSql} with DuckDB) from ${total.seeds} seeds from ${from} on, ${seconds()} s: no fault`,
 );
+console.log([...work].map(([what, count]) => `${what}: ${count}`).join(", "));
 process.exit(0);
 
 function seconds(): string {

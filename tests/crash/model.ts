@@ -20,6 +20,15 @@ export interface SentRecord {
   text: string;
   /** Key of a record of a plain topic or raw table. */
   key: string | null;
+  /** The key of a row of a keyed table. */
+  id: number;
+  /** Deletes its key. */
+  isDelete: boolean;
+}
+
+/** One SQL commit: what it makes is there whole or not at all. */
+export interface SqlCommit extends Span {
+  text: string;
 }
 
 export interface SentBatch extends Span {
@@ -28,10 +37,13 @@ export interface SentBatch extends Span {
   partition: number;
   records: SentRecord[];
   producer: { id: number; sequence: number } | undefined;
+  /** The commit that made it, instead of a producer. */
+  commit: SqlCommit | undefined;
   /** The produced bytes, to send them again. */
   produced: Uint8Array;
   /** Where it landed; -1 as long as nobody has said so. */
   baseOffset: number;
+  lastOffset: number;
   /** As the log gave it back right after the answer. */
   stored: Uint8Array | undefined;
   /** Not valid: nothing of it may ever be seen. */
@@ -54,6 +66,8 @@ export interface TopicState {
   shape: Shape;
   partitions: number;
   configs: ReadonlyMap<string, string>;
+  /** Names of a table's columns. */
+  columns: string;
 }
 
 /** A change to one topic; undefined: it is gone. */
@@ -68,18 +82,13 @@ export interface Commit extends Span {
   offset: number;
 }
 
-/** Where a record was found that is promised from then on. */
-export interface Place {
-  offset: number;
-  record: SentRecord;
-}
-
 export class Model {
   readonly topics = new Map<string, TopicChange[]>();
   readonly batches: SentBatch[] = [];
-  readonly byNumber = new Map<number, { batch: SentBatch; index: number }>();
   readonly starts: StartMove[] = [];
-  readonly commits: Commit[] = [];
+  /** Offsets that groups have committed. */
+  readonly offsets: Commit[] = [];
+  readonly commits: SqlCommit[] = [];
   /** Producer ids that were handed out. */
   readonly producerIds: (Span & { id: number })[] = [];
   nextNumber = 1;
@@ -102,12 +111,6 @@ export class Model {
     return this.topicStates(name, Number.POSITIVE_INFINITY)[0];
   }
 
-  addBatch(batch: SentBatch): SentBatch {
-    this.batches.push(batch);
-    batch.records.forEach((record, index) => void this.byNumber.set(record.n, { batch, index }));
-    return batch;
-  }
-
   addTopicChange(name: string, change: TopicChange): TopicChange {
     const changes = this.topics.get(name) ?? [];
     this.topics.set(name, changes);
@@ -128,20 +131,26 @@ export class Model {
   }
 }
 
+export const columnsOf = (topic: TopicEntry) => topic.table?.columns.map(({ name }) => name).join() ?? "";
+
 export const stateOf = (topic: TopicEntry, shape: Shape): TopicState => ({
   id: topic.id,
   shape,
   partitions: topic.partitions,
   configs: topic.configs,
+  columns: columnsOf(topic),
 });
 
-/** The value that a record has when it is produced to a topic of a shape. */
-export function producedValue(shape: Shape, { n, text }: SentRecord): string {
-  return shape === "typed" || shape === "checked" ? JSON.stringify({ n, text }) : `${n}:${text}`;
-}
+/** Topics whose records replace each other by key. */
+export const isCompacted = (shape: Shape) => shape === "keyed" || shape === "compacted";
 
-/** The number of the record that a value in a log or a table is of. */
-export function numberIn(shape: Shape, value: string): number {
-  if (shape !== "typed" && shape !== "checked") return Number(value.slice(0, value.indexOf(":")));
-  return (JSON.parse(value) as { n: number }).n;
+export const isTable = (shape: Shape) => shape !== "plain" && shape !== "compacted";
+
+/** What is produced for a record to a topic of a shape. */
+export function producedRecord(shape: Shape, record: SentRecord): { key: string | null; value: string | null } {
+  const { n, text, id, isDelete } = record;
+  if (shape === "typed" || shape === "checked") return { key: record.key, value: JSON.stringify({ n, text }) };
+  const value = isDelete ? null : shape === "keyed" ? JSON.stringify({ id, n, text }) : `${n}:${text}`;
+  if (shape === "keyed") return { key: isDelete || record.key !== null ? JSON.stringify({ id }) : null, value };
+  return { key: shape === "compacted" ? `k${id}` : record.key, value };
 }

@@ -50,7 +50,12 @@ export class SimulatedNode {
     this.catalog = catalog;
     this.logger = logger;
     this.lines = lines;
-    this.logs = LogStore.open(disk, `${lake}/log`, { durability: "sync", clock, logger });
+    this.logs = LogStore.open(disk, `${lake}/log`, {
+      durability: "sync",
+      clock,
+      logger,
+      compaction: { bytesPerSecond: Number.POSITIVE_INFINITY },
+    });
     for (const name of this.logs.unclaimedTopics()) if (!catalog.topic(name)) this.logs.deleteTopic(name);
     const defaults = new Map<string, string>();
     this.topics = new Topics(catalog, this.logs, { plain: defaults, table: defaults });

@@ -1,21 +1,24 @@
 /** Random work on a node, noted in the model: every kind of change that must survive a crash. */
 import type { ManualClock } from "../../src/base/clock.ts";
-import { SqlError } from "../../src/base/sql_error.ts";
 import type { SeededRandom } from "../../src/platform/sim/random.ts";
-import { decodeBatches } from "../../src/protocol/records/decode.ts";
 import { encodeBatch } from "../../src/protocol/records/encode.ts";
 import {
   type Commit,
+  isCompacted,
+  isTable,
   type Model,
-  producedValue,
+  producedRecord,
   type SentBatch,
   type SentRecord,
   type Shape,
   type Span,
+  type SqlCommit,
   stateOf,
   type TopicState,
 } from "./model.ts";
 import type { SimulatedNode } from "./node.ts";
+import { writeStatement } from "./sql_statements.ts";
+import { readBatches } from "./stored_batch.ts";
 import { rest, settle } from "./surroundings.ts";
 
 /** Tables by shape; their topic configs come behind. */
@@ -23,6 +26,7 @@ const columns: Partial<Record<Shape, string>> = {
   typed: "n BIGINT NOT NULL, text VARCHAR, amount DECIMAL(10,2) DEFAULT 1.50",
   checked: "n BIGINT NOT NULL CHECK (n > 0), text VARCHAR",
   raw: "_key VARCHAR, _value VARCHAR, _partition INTEGER, _offset BIGINT",
+  keyed: "id INTEGER PRIMARY KEY, n BIGINT, text VARCHAR",
 };
 
 /** Topics by name. The first of a shape is never deleted: groups commit to it. */
@@ -33,6 +37,9 @@ const names: [name: string, shape: Shape][] = [
   ["t1", "typed"],
   ["r0", "raw"],
   ["c0", "checked"],
+  ["k0", "keyed"],
+  ["k1", "keyed"],
+  ["z0", "compacted"],
 ];
 
 const producersMax = 3;
@@ -43,6 +50,8 @@ export class Workload {
   private readonly random: SeededRandom;
   private readonly clock: ManualClock;
   private readonly open = new Set<Promise<void>>();
+  /** How often each kind of work was done. */
+  readonly done = new Map<string, number>();
   /** Next sequence of each producer, by `<producer> <topic id> <partition>`. */
   private readonly sequences = new Map<string, number>();
   /** Group, topic id and partition, of commits whose answers have not come: one at a time, as a consumer does. */
@@ -69,6 +78,10 @@ export class Workload {
     await this.idle();
   }
 
+  private count(what: string): void {
+    this.done.set(what, (this.done.get(what) ?? 0) + 1);
+  }
+
   /** Lets a call run beside the steps that follow. */
   private beside(call: Promise<void>): void {
     this.open.add(call);
@@ -82,17 +95,19 @@ export class Workload {
   private async step(): Promise<void> {
     const { random } = this;
     const choice = random.below(100);
-    if (choice < 45) this.produce();
-    else if (choice < 53) await this.changeTopic();
-    else if (choice < 61) this.commitOffset();
-    else if (choice < 66) await this.deleteRecords();
-    else if (choice < 69) await this.retain();
-    else if (choice < 72) await settle(this.node.logs.checkpoint(), "a checkpoint of the logs");
-    else if (choice < 76) await this.allocate();
-    else if (choice < 80) await settle(this.node.tables.sync(), "a sync of the tables");
-    else if (choice < 83) await this.checkpointTables();
-    else if (choice < 88) await this.read();
-    else if (choice < 90) this.produceInvalid();
+    if (choice < 42) this.produce();
+    else if (choice < 51) await this.changeTopic();
+    else if (choice < 57) this.commitOffset();
+    else if (choice < 61) await this.deleteRecords();
+    else if (choice < 64) await this.retain();
+    else if (choice < 67) await settle(this.node.logs.checkpoint(), "a checkpoint of the logs");
+    else if (choice < 71) await settle(this.node.logs.compact(), "compaction");
+    else if (choice < 73) await this.allocate();
+    else if (choice < 76) await settle(this.node.tables.sync(), "a sync of the tables");
+    else if (choice < 79) await this.checkpointTables();
+    else if (choice < 82) await this.read();
+    else if (choice < 84) this.produceInvalid();
+    else if (choice < 94) await this.writeSql();
     else await this.idle();
   }
 
@@ -110,9 +125,14 @@ export class Workload {
     return live.length > 0 ? this.random.pick(live) : undefined;
   }
 
-  private configs(): Map<string, string> {
+  private configs(shape: Shape): Map<string, string> {
     const { random } = this;
     const configs = new Map([["segment.bytes", String(random.pick([400, 1_500, 100_000]))]]);
+    if (isCompacted(shape)) {
+      configs.set("min.cleanable.dirty.ratio", "0");
+      if (shape === "compacted") configs.set("cleanup.policy", "compact");
+      return configs;
+    }
     if (random.chance(0.5)) configs.set("index.interval.bytes", String(random.pick([0, 200])));
     if (random.chance(0.3)) configs.set("retention.ms", "3600000");
     return configs;
@@ -126,15 +146,16 @@ export class Workload {
     await this.idle();
     if (state === undefined) await this.create(name, shape);
     else if (random.chance(0.35)) {
-      await this.configure(name, this.configs());
-    } else if (random.chance(0.3) && state.partitions < 3) {
+      await this.configure(name, this.configs(shape));
+    } else if (isTable(shape) && shape !== "raw" && random.chance(0.3)) await this.alter(name, state);
+    else if (random.chance(0.3) && state.partitions < 3 && shape !== "keyed") {
       const partitions = state.partitions + 1;
       await this.change(name, async () => ({
         next: { ...state, partitions },
         done: node.catalog.addPartitions(name, partitions),
       }));
     } else if (!name.endsWith("0") && random.chance(0.6)) {
-      const drops = shape !== "plain" && random.chance(0.5);
+      const drops = isTable(shape) && random.chance(0.5);
       await this.change(name, async () => ({
         next: undefined,
         done: drops ? node.sql(`DROP TABLE ${name}`) : node.topics.remove(node.catalog.topic(name)!),
@@ -144,14 +165,31 @@ export class Workload {
 
   private async create(name: string, shape: Shape): Promise<void> {
     const { node, random } = this;
-    const partitions = 1 + random.below(2);
-    const configs = this.configs();
+    // A key belongs to one partition, and SQL may choose another than a producer.
+    const partitions = shape === "keyed" ? 1 : 1 + random.below(2);
+    const configs = this.configs(shape);
     await this.change(name, async () => {
-      if (shape === "plain") return { done: node.catalog.createTopic({ name, partitions, configs }), shape };
+      if (!isTable(shape)) return { done: node.catalog.createTopic({ name, partitions, configs }), shape };
       return { done: node.sql(`CREATE TABLE ${name} (${columns[shape]}) WITH (partitions = ${partitions})`), shape };
     });
     // Segments as small as these are not to be had by SQL.
-    if (shape !== "plain") await this.configure(name, configs);
+    if (isTable(shape)) await this.configure(name, configs);
+  }
+
+  /** A column more, or one of those less. */
+  private async alter(name: string, state: TopicState): Promise<void> {
+    const added = state.columns.split(",").filter((column) => column.startsWith("extra"));
+    const column = `extra${this.model.nextNumber++}`;
+    const isDrop = added.length > 0 && this.random.chance(0.5);
+    const columns = isDrop
+      ? state.columns.split(",").filter((one) => one !== added[0])
+      : [...state.columns.split(","), column];
+    this.count("ALTER TABLE");
+    const what = isDrop ? `DROP COLUMN ${added[0]}` : `ADD COLUMN ${column} INTEGER DEFAULT 7`;
+    await this.change(name, async () => ({
+      next: { ...state, columns: columns.join() },
+      done: this.node.sql(`ALTER TABLE ${name} ${what}`),
+    }));
   }
 
   private async configure(name: string, configs: Map<string, string>): Promise<void> {
@@ -169,6 +207,7 @@ export class Workload {
     const span = this.span();
     const { next, done, shape } = await make();
     const change = this.model.addTopicChange(name, { ...span, state: next });
+    this.count("topic change");
     await settle(done, `a change to topic ${name}`);
     if (shape) change.state = stateOf(this.node.catalog.topic(name)!, shape);
     change.ackedAt = this.now();
@@ -182,13 +221,15 @@ export class Workload {
       n: model.nextNumber++,
       text: "x".repeat(random.pick([0, 5, 40, 600])),
       key: random.chance(0.5) ? `k${random.below(4)}` : null,
+      id: random.below(5),
+      isDelete: random.chance(0.2),
     }));
   }
 
   private produce(): void {
     const picked = this.pickTopic();
     if (picked === undefined) return;
-    const { random, model } = this;
+    const { random } = this;
     const { name, state } = picked;
     const records = this.newRecords(1 + random.below(3));
     const partition = random.below(state.partitions);
@@ -200,25 +241,33 @@ export class Workload {
       this.sequences.set(key, producer.sequence + records.length);
     }
     const produced = encodeBatch(
-      records.map((record) => ({ key: record.key, value: producedValue(state.shape, record) })),
+      records.map((record) => producedRecord(state.shape, record)),
       {
         timestamp: this.clock.nowMs(),
         codec: random.pick([0, 0, 3]),
         ...(producer ? { producerId: BigInt(id), producerEpoch: 0, baseSequence: producer.sequence } : {}),
       },
     );
-    const batch = model.addBatch({
+    const batch = this.note({
       ...this.span(),
       topic: state.id,
       partition,
       records,
       producer,
+      commit: undefined,
       produced,
       baseOffset: -1,
+      lastOffset: -1,
       stored: undefined,
       mustBeRefused: false,
     });
+    this.count("produce");
     this.beside(this.send(name, batch));
+  }
+
+  private note(batch: SentBatch): SentBatch {
+    this.model.batches.push(batch);
+    return batch;
   }
 
   private async send(name: string, batch: SentBatch): Promise<void> {
@@ -229,9 +278,9 @@ export class Workload {
       if (this.node.disk.isPowerOff) return;
       throw new Error(`a produce to ${name} failed: ${outcome.errorMessage}`);
     }
-    const log = node.topics.log(topic, batch.partition);
     batch.baseOffset = outcome.baseOffset;
-    batch.stored = storedAt(log, outcome.baseOffset);
+    batch.lastOffset = outcome.baseOffset + batch.records.length - 1;
+    batch.stored = storedAt(node, name, batch.partition, outcome.baseOffset);
     batch.ackedAt = this.now();
   }
 
@@ -241,21 +290,24 @@ export class Workload {
     if (typed.length === 0) return;
     const { name, state } = this.random.pick(typed);
     const records = this.newRecords(2);
-    const [good, bad] = records.map((record) => producedValue(state.shape, record)) as [string, string];
+    const [good, bad] = records.map((record) => producedRecord(state.shape, record).value) as [string, string];
     const produced = encodeBatch([{ value: good }, { value: bad.replace(/"n":\d+/, '"n":"none"') }], {
       timestamp: this.clock.nowMs(),
     });
-    const batch = this.model.addBatch({
+    const batch = this.note({
       ...this.span(),
       topic: state.id,
       partition: 0,
       records,
       producer: undefined,
+      commit: undefined,
       produced,
       baseOffset: -1,
+      lastOffset: -1,
       stored: undefined,
       mustBeRefused: true,
     });
+    this.count("invalid produce");
     const call = this.node.produce(this.node.catalog.topic(name)!, 0, batch.produced.slice());
     this.beside(
       call.then(({ errorCode }) => {
@@ -284,6 +336,7 @@ export class Workload {
     this.model.starts.push(move);
     const allowed = { ...move, isPromise: false };
     this.model.starts.push(allowed);
+    this.count("DeleteRecords");
     await settle(log.deleteRecords(before), `DeleteRecords of ${name}`);
     move.ackedAt = this.now();
     // It starts a retention of the partition.
@@ -301,6 +354,7 @@ export class Workload {
         partition,
       })),
     );
+    this.count("retention");
     await settle(this.node.logs.clean(), "retention");
     for (const { log, topic, partition } of logs)
       this.model.starts.push({
@@ -324,7 +378,7 @@ export class Workload {
     const key = `${group} ${partition}`;
     if (this.committing.has(key)) return;
     this.committing.add(key);
-    const last = this.model.commits.filter((one) => one.group === group && one.partition === partition).at(-1);
+    const last = this.model.offsets.filter((one) => one.group === group && one.partition === partition).at(-1);
     const commit: Commit = {
       ...this.span(),
       group,
@@ -332,7 +386,8 @@ export class Workload {
       partition,
       offset: (last?.offset ?? 0) + 1 + random.below(5),
     };
-    this.model.commits.push(commit);
+    this.count("offset commit");
+    this.model.offsets.push(commit);
     this.beside(this.commit(commit, state.id).finally(() => this.committing.delete(key)));
   }
 
@@ -374,39 +429,80 @@ export class Workload {
   }
 
   private async checkpointTables(): Promise<void> {
-    if (!this.liveTopics().some(({ state }) => state.shape !== "plain")) return;
+    if (!this.liveTopics().some(({ state }) => isTable(state.shape))) return;
     const engine = await settle(this.node.tables.engine(), "the engine");
     await settle(engine.checkpoint(), "a checkpoint of DuckDB");
   }
 
   /** A read sees every record acknowledged before it. */
   private async read(): Promise<void> {
-    const tables = this.liveTopics().filter(({ state }) => state.shape !== "plain");
+    const tables = this.liveTopics().filter(({ state }) => isTable(state.shape) && state.shape !== "keyed");
     if (tables.length === 0) return;
     const { name, state } = this.random.pick(tables);
     const least = this.model.batches
       .filter((batch) => batch.topic === state.id && batch.ackedAt < Number.POSITIVE_INFINITY)
-      .reduce((sum, batch) => sum + batch.records.length, 0);
-    try {
-      const [[count]] = (await settle(this.node.sql(`SELECT count(*) FROM ${name}`), `a read of ${name}`)) as [
-        [number],
-      ];
-      if (count < least) throw new Error(`a read of ${name} sees ${count} rows, ${least} were acknowledged`);
-    } catch (error) {
-      if (error instanceof SqlError) throw new Error(`a read of ${name} failed: ${error.message}`);
-      throw error;
-    }
+      .reduce((sum, batch) => sum + batch.lastOffset - batch.baseOffset + 1, 0);
+    const [[count]] = (await settle(this.node.sql(`SELECT count(*) FROM ${name}`), `a read of ${name}`)) as [[number]];
+    if (count < least) throw new Error(`a read of ${name} sees ${count} rows, ${least} were acknowledged`);
+  }
+
+  /** A transaction over tables and topics, with nothing beside it, so that what is new in the logs behind it is its own. */
+  private async writeSql(): Promise<void> {
+    const targets = this.liveTopics().filter(({ state }) => ["typed", "keyed", "plain"].includes(state.shape));
+    if (!targets.some(({ state }) => isTable(state.shape))) return;
+    await this.idle();
+    const { random, node, model } = this;
+    const statements = Array.from({ length: 1 + random.below(3) }, () =>
+      writeStatement(random, random.pick(targets), this.newRecords(2)),
+    );
+    const isOne = statements.length === 1 && random.chance(0.5);
+    const text = isOne ? statements[0]! : ["BEGIN", ...statements, "COMMIT"].join("; ");
+    const ends = new Map(targets.map(({ name, state }) => [name, this.ends(name, state)]));
+    const commit = { ...this.span(), text: text.replaceAll(/x{5,}/g, "x…") };
+    model.commits.push(commit);
+    this.count("SQL commit");
+    await settle(node.sql(text), text);
+    commit.ackedAt = this.now();
+    for (const { name, state } of targets) this.noteCommitted(commit, name, state, ends.get(name)!);
+  }
+
+  private ends(name: string, state: TopicState): number[] {
+    const topic = this.node.catalog.topic(name)!;
+    return Array.from(
+      { length: state.partitions },
+      (_, partition) => this.node.topics.log(topic, partition).logEndOffset,
+    );
+  }
+
+  private noteCommitted(commit: SqlCommit, name: string, state: TopicState, ends: readonly number[]): void {
+    ends.forEach((end, partition) => {
+      for (const { baseOffset, lastOffset, bytes } of readBatches(
+        this.node,
+        this.node.catalog.topic(name)!,
+        partition,
+        end,
+      ))
+        this.note({
+          sentAt: commit.sentAt,
+          ackedAt: commit.ackedAt,
+          topic: state.id,
+          partition,
+          records: [],
+          producer: undefined,
+          commit,
+          produced: bytes,
+          baseOffset,
+          lastOffset,
+          stored: bytes,
+          mustBeRefused: false,
+        });
+    });
   }
 }
 
-/** The batch at an offset, as a reader gets it. */
-export function storedAt(log: ReturnType<SimulatedNode["topics"]["log"]>, offset: number): Uint8Array | undefined {
-  if (offset < log.logStartOffset) return undefined;
-  const [part] = log.read(offset, { maxBytes: 1, minOneBatch: true, isolation: "highWatermark" });
-  if (part === undefined) throw new Error(`nothing is read at offset ${offset} that was just acknowledged`);
-  for (const batch of decodeBatches(part)) {
-    if (batch.header.baseOffset === offset) return part.slice(0, batch.header.sizeBytes);
-    break;
-  }
-  throw new Error(`another batch is read at offset ${offset}, which was just acknowledged`);
+/** The batch at an offset, as a reader gets it; undefined when it was taken away already, or compacted. */
+function storedAt(node: SimulatedNode, name: string, partition: number, offset: number): Uint8Array | undefined {
+  const topic = node.catalog.topic(name);
+  if (topic === undefined || offset < node.topics.log(topic, partition).logStartOffset) return undefined;
+  return readBatches(node, topic, partition, offset).find(({ baseOffset }) => baseOffset === offset)?.bytes;
 }
