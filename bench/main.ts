@@ -1,6 +1,6 @@
 /**
- * `bun run bench [NAME...]`: runs the benchmarks of this folder, all of them without a name. Each prints its figures as
- * ratios within one run; absolute rates are of the machine.
+ * `bun run bench [NAME...]`: runs benchmarks of this folder; without a name `compare`, which measures Rowlog beside Apache Kafka and writes
+ * docs/performance.md. Absolute rates are of the machine; look at ratios within one run.
  */
 import { spawnSync } from "node:child_process";
 import { readdirSync } from "node:fs";
@@ -17,7 +17,7 @@ if (unknown.length > 0) {
   process.exit(2);
 }
 let failed = 0;
-for (const name of wanted.length > 0 ? wanted : names) {
+for (const name of wanted.length > 0 ? wanted : ["compare"]) {
   console.log(`\n== ${name}`);
   if (spawnSync(process.execPath, [join(import.meta.dirname, `${name}.ts`)], { stdio: "inherit" }).status !== 0)
     failed++;
