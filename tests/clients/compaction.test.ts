@@ -16,9 +16,7 @@ import { asText } from "./scenario.ts";
 import { createTopic, startReference, startRowlog } from "./target.ts";
 
 const { Kafka, logLevel, ConfigResourceTypes } = kafkajs;
-const why = ["jars", "java", "tools"]
-  .map((name) => component(name))
-  .find((one) => !one.installed());
+const why = ["jars", "java", "tools"].map((name) => component(name)).find((one) => !one.installed());
 const java = clients.find(({ name }) => name === "java")!;
 
 type Pair = [key: string, value: string | null];
