@@ -90,6 +90,11 @@ export interface Disk {
   remove(path: string): void;
   /** Removes a file or a folder with all that it holds; one that does not exist is no error. */
   removeTree(path: string): void;
+  /**
+   * As `removeTree`, off this thread, because giving back the space of large files takes long. Nobody may make anything of this name
+   * before it has resolved.
+   */
+  removeTreeLater(path: string): Promise<void>;
   /** Makes the names in a folder durable; blocks. */
   syncDirectory(path: string): void;
   /** As `syncDirectory`, off this thread. */

@@ -20,6 +20,7 @@ export function nodeDisk(): Disk {
     rename: (from, to) => attempt(`rename to ${to} from`, from, () => fs.renameSync(from, to)),
     remove: (path) => attempt("remove", path, () => fs.unlinkSync(path)),
     removeTree: (path) => attempt("remove", path, () => fs.rmSync(path, { recursive: true, force: true })),
+    removeTreeLater,
     syncDirectory: (path) => attempt("sync the folder", path, () => syncFolder(path)),
     syncDirectoryLater,
     freeBytes: (path) =>
@@ -170,6 +171,15 @@ function syncFolder(path: string): void {
   } finally {
     fs.closeSync(descriptor);
   }
+}
+
+function removeTreeLater(path: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    fs.rm(path, { recursive: true, force: true }, (error) => {
+      if (error) reject(diskError(error, "remove", path));
+      else resolve();
+    });
+  });
 }
 
 function syncDirectoryLater(path: string): Promise<void> {

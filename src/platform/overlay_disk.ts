@@ -152,6 +152,10 @@ export class OverlayDisk implements Disk {
     this.changed.set(path, "gone");
   }
 
+  async removeTreeLater(path: string): Promise<void> {
+    this.removeTree(path);
+  }
+
   syncDirectory(): void {}
 
   async syncDirectoryLater(): Promise<void> {}

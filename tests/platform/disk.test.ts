@@ -109,6 +109,11 @@ describe.each(disks)("%s disk", (_name, make) => {
     expect(textOf(disk, `${root}/w/y/f`)).toBe("1");
     disk.removeTree(`${root}/w`);
     disk.removeTree(`${root}/w`);
+    disk.makeDirectory(`${root}/later/inner`);
+    disk.open(`${root}/later/inner/f`, { write: true, create: true }).close();
+    await disk.removeTreeLater(`${root}/later`);
+    await disk.removeTreeLater(`${root}/later`);
+    expect(disk.stat(`${root}/later`)).toBeUndefined();
     expect(disk.list(root)).toEqual([]);
   });
 

@@ -194,6 +194,10 @@ export class SimDisk implements Disk {
     parent.entries.delete(name);
   }
 
+  removeTreeLater(path: string): Promise<void> {
+    return this.later(() => this.removeTree(path));
+  }
+
   syncDirectory(path: string): void {
     this.check("sync the folder", path);
     const node = this.directory(path, "sync the folder");
