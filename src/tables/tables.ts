@@ -245,7 +245,8 @@ export class Tables {
     if (table === undefined || table.topic.id !== topic.id)
       throw new KafkaError("UNKNOWN_TOPIC_OR_PARTITION", `table "${topic.name}" was just deleted`);
     const homes = table.homes?.matter ? table.homes : undefined;
-    if (homes && !homes.ready) return this.loadHomes(table).then(() => this.ingest(topic, partition, batch));
+    if (homes && !homes.ready)
+      return this.loadHomes(table).then(() => this.ingest(topic, partition, batch), asStorageError);
     const view = viewBatch(batch);
     const decoded = decodeForTable(table, partition, view);
     const changes = changesOf(decoded);
@@ -310,9 +311,12 @@ export class Tables {
     view: RecordBatchView,
     skipped: ReadonlyMap<string, number> | undefined,
   ): Promise<IngestedBatch> {
-    const engine = await this.engine();
-    await this.drained(table.topic);
-    const resolved = await resolveForTable(engine, table, partition, view);
+    const resolved = await this.engine()
+      .then(async (engine) => {
+        await this.drained(table.topic);
+        return await resolveForTable(engine, table, partition, view);
+      })
+      .catch(asStorageError);
     const accepted = this.accepted(table, partition, resolved.batch, resolved.view, resolved.decoded);
     const before = isRepeated(this.options.log(table.topic, partition), view.header)
       ? []
@@ -483,6 +487,11 @@ export class Tables {
       });
     }
   }
+}
+
+/** The engine's trouble passes: producers try again. */
+function asStorageError(error: unknown): never {
+  throw error instanceof SqlError ? new KafkaError("KAFKA_STORAGE_ERROR", error.message) : error;
 }
 
 /** The log has this batch of an idempotent producer already. */

@@ -1,8 +1,6 @@
 /**
  * A produced batch whose records mean something only together with what the table holds (event_resolver.ts), on its way into the log.
  */
-import { KafkaError } from "../../base/kafka_error.ts";
-import { SqlError } from "../../base/sql_error.ts";
 import { decodeBatch, type RecordBatchView } from "../../protocol/records/decode.ts";
 import type { SqlEngine } from "../../sql/engine.ts";
 import { ingestThroughEngine } from "../computed.ts";
@@ -18,7 +16,7 @@ export interface ResolvedForTable {
   before: { batch: Uint8Array; decoded: DecodedBatch }[];
 }
 
-/** Called when DuckDB has all of the partition's log. Throws RecordErrors or another KafkaError. */
+/** Called when DuckDB has all of the partition's log. Throws RecordErrors, another KafkaError, or SqlError when the engine cannot answer. */
 export async function resolveForTable(
   engine: SqlEngine,
   table: Table,
@@ -26,10 +24,7 @@ export async function resolveForTable(
   view: RecordBatchView,
 ): Promise<ResolvedForTable> {
   const { resolver, decoder } = table.resolution;
-  const resolved = await resolver.resolve(engine, view).catch((error: unknown) => {
-    if (error instanceof SqlError) throw new KafkaError("KAFKA_STORAGE_ERROR", error.message);
-    throw error;
-  });
+  const resolved = await resolver.resolve(engine, view);
   if (resolved.batch === undefined) throw refusal(table, view.count, resolved.faults.length, resolved.faults);
   const plain = decodeBatch(resolved.batch, { checkCrc: false });
   const batch = { bytes: resolved.batch, header: plain.header };
