@@ -13,8 +13,10 @@ export const limits = {
   connectionInFlightMax: 1_000,
   /** Milliseconds without a request after which an idle connection is closed (Kafka's connections.max.idle.ms). */
   connectionIdleMsMax: 600_000,
-  /** Open Kafka connections. */
+  /** Open Kafka connections, if the system lets the process have so many files open. */
   connectionsMax: 10_000,
+  /** Open files that connections leave to the logs, DuckDB and HTTP; connections may have a quarter of what the system allows in any case. */
+  filesReserved: 700,
   /** Largest answer to one Fetch, in bytes, whatever the client asks for (Kafka's fetch.max.bytes). */
   fetchAnswerBytesMax: 57_671_680,
   /** Partitions that one DescribeTopicPartitions answer lists (Kafka's max.request.partition.size.limit). */

@@ -6,6 +6,7 @@
 import { errorCodes } from "../base/kafka_error.ts";
 import { limits } from "../base/limits.ts";
 import { readBuffers } from "../log/reader.ts";
+import { openFilesMax } from "../platform/open_files.ts";
 import { listenTcp, type TcpConnection, type TcpListener } from "../platform/tcp.ts";
 import { isServed } from "../protocol/apis.ts";
 import { apiByKey, encodeResponse, type RequestHeader, readRequestHeader } from "../protocol/frames.ts";
@@ -29,15 +30,23 @@ export class Broker implements ConnectionOwner {
   private connectionsMade = 0;
   private sweep: { cancel(): void } | undefined;
   private stopping = false;
+  private readonly connectionsMax: number;
+  private refused = 0;
 
-  constructor(services: Services) {
+  /** `filesMax`: files and sockets that the system lets this process have open. */
+  constructor(services: Services, filesMax = openFilesMax()) {
     this.services = services;
+    this.connectionsMax = connectionsAllowed(filesMax);
     for (const handler of handlers) this.table.set(handler.apiKey, handler as Handler<unknown, unknown>);
   }
 
   /** Listens; throws ListenError. Port 0 picks a free one: see `port`. */
   async start(host: string, port: number): Promise<void> {
     this.listener = await listenTcp({ host, port, accept: (tcp) => this.accept(tcp) });
+    if (this.connectionsMax < limits.connectionsMax) {
+      const reason = "the system allows few open files; raise the limit (ulimit -n)";
+      this.services.logger.info("fewer connections than usual are accepted", { max: this.connectionsMax, reason });
+    }
     this.scheduleSweep();
   }
 
@@ -62,13 +71,23 @@ export class Broker implements ConnectionOwner {
   }
 
   private accept(tcp: TcpConnection): Connection | undefined {
-    if (this.stopping || this.connections.size >= limits.connectionsMax) {
-      this.services.logger.warn("refused a connection", { peer: tcp.remoteAddress, open: this.connections.size });
+    if (this.stopping || this.connections.size >= this.connectionsMax) {
+      this.noteRefusal(tcp.remoteAddress);
       return undefined;
     }
     const connection = new Connection(++this.connectionsMade, tcp, this, this.services.logger);
     this.connections.add(connection);
     return connection;
+  }
+
+  /** One line a second, however many there are. */
+  private noteRefusal(peer: string): void {
+    if (this.refused++ > 0) return;
+    this.services.logger.warn("refused a connection", { peer, open: this.connections.size, max: this.connectionsMax });
+    this.services.clock.setTimer(1_000, () => {
+      if (this.refused > 1) this.services.logger.warn("refused more connections", { count: this.refused - 1 });
+      this.refused = 0;
+    });
   }
 
   closed(connection: Connection): void {
@@ -145,6 +164,12 @@ export class Broker implements ConnectionOwner {
       this.scheduleSweep();
     });
   }
+}
+
+/** Connections must not take the files that the logs need: a peer's many would fail the produces of the others. */
+export function connectionsAllowed(filesMax: number): number {
+  const left = Math.max(Math.floor(filesMax / 4), filesMax - limits.filesReserved);
+  return Math.max(1, Math.min(limits.connectionsMax, left));
 }
 
 /** The client is newer than we are: the oldest form of answer tells it what we know (KIP-511). */

@@ -26,12 +26,13 @@ export function rowlogCommand(): string[] {
   return binary ? [binary] : [join(root, "node_modules/.bin/bun"), join(root, "src/cli/main.ts")];
 }
 
-/** Starts `rowlog serve` on free ports and waits until it says that it is ready. */
+/** Starts `rowlog serve` on free ports and waits until it says that it is ready. `wrapper`: a program that runs the rest of its parameters. */
 export async function startNodeProcess(
   flags: string[] = [],
   lake = mkdtempSync(join(tmpdir(), "rowlog-process-")),
+  wrapper: string[] = [],
 ): Promise<NodeProcess> {
-  const [program, ...first] = rowlogCommand();
+  const [program, ...first] = [...wrapper, ...rowlogCommand()];
   const address = ["--kafka", "127.0.0.1:0", "--http", "127.0.0.1:0"];
   const child = spawn(program!, [...first, "serve", lake, ...address, "--log-format", "json", ...flags], {
     stdio: ["ignore", "pipe", "pipe"],
