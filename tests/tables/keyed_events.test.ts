@@ -253,6 +253,9 @@ describe("change events", () => {
       [1, "a"],
       [1, "b"],
     ]);
+    expect(await refused(t, event("u", 1, null, { id: 1, v: unavailable }))).toEqual([
+      expect.stringContaining("no row to take it from"),
+    ]);
     const lines = lake.lines.length;
     expect(await refused(t, event("d", 1, { id: 1 }, null), event("d", 2, { id: 2 }, null))).toEqual([
       expect.stringContaining("primary key"),

@@ -251,6 +251,8 @@ export class ChangeDecoder {
     const { batch, result, children, missing } = run;
     const { changes, rows, key } = this;
     if (changes.unchanged !== undefined) {
+      if (this.key === undefined)
+        return `column "${changes.unchanged[0]}": the source did not send its value, because it has not changed, and a table without a primary key has no row to take it from`;
       // What the table holds decides what the row is.
       result.needsTable = true;
       this.hole(result, record);

@@ -215,12 +215,12 @@ export class EventResolver {
 }
 
 function placeOf(view: RecordBatchView, record: number) {
-  return { offset: view.offset(record), timestamp: view.timestamp(record), headers: view.headers(record) };
+  // Only the node says what a delete's sequence is.
+  const headers = view.headers(record).filter(({ key }) => key !== sequenceHeader);
+  return { offset: view.offset(record), timestamp: view.timestamp(record), headers };
 }
 
 function sequenceHeaders(headers: ReturnType<typeof placeOf>["headers"], { sequence }: KeyState) {
   if (sequence === undefined || sequence === "null") return {};
-  return {
-    headers: [...headers.filter(({ key }) => key !== sequenceHeader), { key: sequenceHeader, value: sequence }],
-  };
+  return { headers: [...headers, { key: sequenceHeader, value: sequence }] };
 }
