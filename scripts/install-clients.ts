@@ -10,7 +10,16 @@
  */
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { homedir } from "node:os";
 import { basename, delimiter, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -215,7 +224,7 @@ const debezium: Component = {
 /** The folder of PostgreSQL's server programs: of PATH, else the newest of Debian's. */
 export function postgresPrograms(): string | undefined {
   const onPath = findProgram("initdb");
-  if (onPath !== undefined && findProgram("pgbench") !== undefined) return dirname(onPath);
+  if (onPath !== undefined) return dirname(realpathSync(onPath));
   const debian = "/usr/lib/postgresql";
   if (!existsSync(debian)) return undefined;
   const newest = readdirSync(debian).sort((a, b) => Number(b) - Number(a));

@@ -4,7 +4,7 @@
  *
  *   bun run test [LANE...] [--client NAME]... [--rounds N] [--against-kafka]
  *
- * Lanes: unit, clients, tools, suites, kill; all of them without a name. --client keeps to some clients of the clients lane;
+ * Lanes: unit, clients, tools, suites, kill, debezium; all of them without a name. --client keeps to some clients of the clients lane;
  * --rounds says how often the kill lane kills; --against-kafka runs the clients' scenarios on a real Apache Kafka instead and
  * records the results that the clients lane compares with.
  *
@@ -27,11 +27,12 @@ const external: Readonly<Record<string, readonly string[]>> = {
   tools: ["jars", "tools"],
   suites: ["suites"],
   kill: ["python"],
+  debezium: ["debezium", "postgres"],
 };
 const notTests = ["vectors", ...Object.keys(external)];
 
 /** In the order in which they start, two at once: the longest first, and what mostly waits for timeouts beside it. */
-const lanes = ["unit", "clients", "tools", "suites", "kill"];
+const lanes = ["unit", "clients", "tools", "suites", "kill", "debezium"];
 const lanesAtOnce = 2;
 
 interface Totals {
