@@ -32,6 +32,8 @@ const schema = compileTable({ name: "plain topic", columns: columns.map((column)
 
 /** Its tables are found behind those of the lake. */
 const database = "_topics";
+/** Tables that one call makes for a list. */
+const listedAtOnce = 500;
 
 interface ScannedPartition {
   /** Offsets [start, next) are in the table. */
@@ -132,6 +134,28 @@ export class PlainTopics {
     return done;
   }
 
+  /** Gives every plain topic its table, empty where none was asked for yet, so that lists of tables name it. */
+  list(engine: SqlEngine): Promise<void> {
+    const done = this.turn.then(async () => {
+      await this.dropDeleted(engine);
+      const missing: TopicEntry[] = [];
+      for (const [key, topics] of this.lowerCaseNames()) {
+        const [topic] = topics;
+        // What SELECT could not name either is not listed.
+        if (topic === undefined || topics.length > 1 || topic.internal || this.scans.has(key)) continue;
+        if (this.tableLike(key) === undefined) missing.push(topic);
+      }
+      for (let at = 0; at < missing.length; at += listedAtOnce) {
+        const some = missing.slice(at, at + listedAtOnce);
+        await run(engine, some.map(createText).join("; "));
+        for (const topic of some)
+          this.scans.set(topic.name.toLowerCase(), { topic, partitions: [], bytes: 0, usedAt: 0 });
+      }
+    });
+    this.turn = done.catch(() => undefined);
+    return done;
+  }
+
   /** Tables of topics that were deleted since are still there: `prepare` removes them. */
   get isStale(): boolean {
     for (const scan of this.scans.values()) if (this.catalog.topicById(scan.topic.id) === undefined) return true;
@@ -158,8 +182,7 @@ export class PlainTopics {
     }
     if (scan === undefined) {
       scan = { topic, partitions: [], bytes: 0, usedAt: 0 };
-      const types = schema.arrow.map(({ name, type }) => `${quoteIdentifier(name)} ${stagedType(type)}`);
-      await run(engine, `CREATE OR REPLACE TABLE ${tableOf(topic)} (${types.join(", ")})`);
+      await run(engine, createText(topic));
       this.scans.set(key, scan);
     }
     scan.usedAt = ++this.uses;
@@ -214,7 +237,9 @@ export class PlainTopics {
   private async makeRoom(engine: SqlEngine, scan: Scan, bytes: number, wanted: readonly TopicEntry[]): Promise<void> {
     const needed = new Set(wanted.map((topic) => topic.id));
     while (this.bytes + bytes > limits.scanBytesMax) {
-      const others = [...this.scans.values()].filter((other) => other !== scan && !needed.has(other.topic.id));
+      const others = [...this.scans.values()].filter(
+        (other) => other !== scan && other.bytes > 0 && !needed.has(other.topic.id),
+      );
       if (others.length === 0)
         throw new SqlError(
           "53400",
@@ -259,6 +284,11 @@ export class PlainTopics {
     // Nothing left to read although the watermark is ahead: removed in the meantime.
     return { vectors, rows, next: next === from ? log.highWatermark : next, bytes };
   }
+}
+
+function createText(topic: TopicEntry): string {
+  const types = schema.arrow.map(({ name, type }) => `${quoteIdentifier(name)} ${stagedType(type)}`);
+  return `CREATE OR REPLACE TABLE ${tableOf(topic)} (${types.join(", ")})`;
 }
 
 function tableOf(topic: TopicEntry): string {

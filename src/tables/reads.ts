@@ -7,6 +7,9 @@ import { cellsOf } from "./engine_calls.ts";
 import type { PlainTopics } from "./plain_topics.ts";
 import type { Tables } from "./tables.ts";
 
+/** What lists tables. A match in a text that does not costs some empty tables of topics, nothing else. */
+const listing = /\bshow\b|information_schema|duckdb_(tables|columns)|pg_(tables|class|attribute)/i;
+
 export class Reads {
   private readonly tables: Tables;
   private readonly catalog: Catalog;
@@ -20,6 +23,7 @@ export class Reads {
 
   /** Makes visible what was acknowledged before now: in tables, and in the plain topics that the statement names. */
   async prepare(engine: SqlEngine, text: string): Promise<void> {
+    if (listing.test(text)) await this.plain.list(engine);
     const names = await this.namesIn(engine, text);
     const topics = this.plain.find(names);
     const lower = new Set([...names].map((name) => name.toLowerCase()));

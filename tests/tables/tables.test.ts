@@ -338,6 +338,23 @@ describe("plain topics", () => {
     expect(await lake.sql("FROM pv")).toEqual([[6]]);
     expect(await lake.sql('SELECT n FROM pv, (SELECT 1 FROM "plain.t" LIMIT 1)')).toEqual([[6]]);
   });
+  test("lists of tables name those that nobody has read yet, and not those that are gone", async () => {
+    const listed = async () => (await lake.sql("SHOW TABLES")).flat();
+    await lake.catalog.createTopic({ name: "unread.1", partitions: 1 });
+    await lake.produce("unread.1", ["1", "2"]);
+    expect(await listed()).toContain("unread.1");
+    // Empty for the list, whole for a read.
+    expect(await lake.sql('SELECT count(*) FROM "unread.1"')).toEqual([[2]]);
+    expect(await listed()).toContain("unread.1");
+    const columns = "SELECT column_name FROM information_schema.columns WHERE table_name = 'unread.2' LIMIT 2";
+    expect(await lake.sql(columns)).toEqual([]);
+    await lake.catalog.createTopic({ name: "unread.2", partitions: 1 });
+    expect(await lake.sql(columns)).toEqual([["_partition"], ["_offset"]]);
+    await lake.catalog.deleteTopic("unread.1");
+    const left = await listed();
+    expect([left.includes("unread.1"), left.includes("unread.2")]).toEqual([false, true]);
+    await lake.catalog.deleteTopic("unread.2");
+  });
   test("names that differ only in case", async () => {
     await lake.catalog.createTopic({ name: "Case", partitions: 1 });
     await lake.catalog.createTopic({ name: "cASE", partitions: 1 });
