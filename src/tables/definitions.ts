@@ -62,6 +62,7 @@ export class Definitions {
     for (const token of tokens)
       if (token.kind === "name" && reservedSchemas.has(nameOf(token).toLowerCase()))
         throw new SqlError("42501", `${nameOf(token)} belongs to the node`, token.start + 1);
+    if (statement.kind === "drop_macro") this.refuseOwnMacro(tokens);
     if (statement.kind === "drop_schema") this.checkSchemaIsEmpty(tokens);
     if (statement.kind === "create_view") this.checkViewName(tokens);
     if (/^drop_(view|type|macro|sequence)$/.test(statement.kind))
@@ -73,6 +74,11 @@ export class Definitions {
     // A view over a plain topic needs the topic's table when it is made.
     if (statement.kind === "create_view" || statement.kind === "create_macro")
       await this.reads.prepare(engine, statement.text);
+  }
+
+  private refuseOwnMacro(tokens: readonly Token[]): void {
+    const own = tokens.find((token) => /^(produce|_rowlog_.*)$/i.test(nameOf(token)));
+    if (own !== undefined) throw new SqlError("42501", `${nameOf(own)} belongs to the node`, own.start + 1);
   }
 
   private checkSchemaIsEmpty(tokens: readonly Token[]): void {

@@ -154,8 +154,8 @@ export class SqlRunner {
   private async write({ engine, session, statement, options }: Running): Promise<SqlResult> {
     const bound = await bind(engine, statement.text, options.params);
     try {
-      const [parsed] = await engine.statements(bound.sql);
-      const write = parseWrite(parsed!, await engine.tokens(bound.sql));
+      const bare: Statement = { ...statement, text: bound.sql, offset: 0 };
+      const write = parseWrite(bare, await engine.tokens(bound.sql));
       const work = (transaction: WriteTransaction) => transaction.write(write, this.target(write), limitsOf(options));
       return await this.written(session, work, () => this.reads.prepare(engine, bound.sql));
     } catch (error) {

@@ -50,8 +50,13 @@ export function sequenceStatements(table: Table, chunks: readonly RowChunk[]): s
   if (table.definition.sequenceBy === undefined) return [];
   const last = new Map<string, string | undefined>();
   for (const { keyed } of chunks) for (const [key, sequence] of keyed?.sequences ?? []) last.set(key, sequence);
+  return deletedSequences(table.topic.id, last);
+}
+
+/** `last`: by key, the sequence of the row that was deleted, or undefined where the key has a row or no sequence is known. */
+export function deletedSequences(topicId: string, last: ReadonlyMap<string, string | undefined>): string[] {
   if (last.size === 0) return [];
-  const topic = quoteText(table.topic.id);
+  const topic = quoteText(topicId);
   const keys = [...last.keys()].map(textLiteral).join(", ");
   const rows = [...last].flatMap(([key, sequence]) =>
     sequence === undefined ? [] : [`(${topic}, ${textLiteral(key)}, ${textLiteral(sequence)})`],

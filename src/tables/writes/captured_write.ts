@@ -19,7 +19,14 @@ export interface RunOptions {
 }
 
 /** A row as it is after the statement, or the key of one that is gone: JSON texts of the columns, or of the key's. */
-export type Change = { kind: "upsert"; cells: string[] } | { kind: "delete"; key: string[] };
+export type Change = { kind: "upsert"; cells: string[] } | Gone;
+
+interface Gone {
+  kind: "delete";
+  key: string[];
+  /** Of a table with sequence_by: the JSON text of the row's sequence, where it is known. */
+  sequence?: string;
+}
 
 export interface WriteAnswer {
   columns: readonly ResultColumn[];
@@ -163,9 +170,9 @@ export class WriteRun {
   private async runCaptured(body: string): Promise<CapturedWrite> {
     const { verb, returning } = this.write;
     const keyOnly = verb === "delete" || verb === "truncate";
-    const captured = keyOnly
-      ? this.records.keyPlaces.map((place) => this.records.columns[place]!)
-      : this.records.columns;
+    const sequenceAt = this.records.columns.findIndex(({ name }) => name === this.definition.sequenceBy);
+    const keyPlaces = sequenceAt < 0 ? this.records.keyPlaces : [...this.records.keyPlaces, sequenceAt];
+    const captured = keyOnly ? keyPlaces.map((place) => this.records.columns[place]!) : this.records.columns;
     const names = captured.map(({ name }) => quoteIdentifier(name));
     const types = captured.map(({ type }) => type);
     if (verb === "merge") {
@@ -188,9 +195,9 @@ export class WriteRun {
     for (const row of rows) {
       const action = verb === "merge" ? row[0] : undefined;
       const cells = row.slice(action === undefined ? 0 : 1, checksAt);
-      if (keyOnly) changes.push({ kind: "delete", key: cells });
+      if (keyOnly) changes.push(gone(cells.slice(0, this.key.length), cells[this.key.length]));
       else if (this.key.length === 0 && action !== undefined && action !== '"INSERT"') rowsOnly = true;
-      else if (action === '"DELETE"') changes.push({ kind: "delete", key: this.keyCells(cells) });
+      else if (action === '"DELETE"') changes.push(gone(this.keyCells(cells), cells[sequenceAt]));
       else changes.push({ kind: "upsert", cells });
     }
     const answer: WriteAnswer =
@@ -305,6 +312,10 @@ export class WriteRun {
     await this.session.collect(`DROP TABLE ${oldKeys}`);
     return rows.map((row) => ({ kind: "delete", key: row.split(cellSeparator) }));
   }
+}
+
+function gone(key: string[], sequence: string | undefined): Gone {
+  return { kind: "delete", key, ...(sequence === undefined ? {} : { sequence }) };
 }
 
 /** A scalar's JSON text as a SQL expression of the type. */

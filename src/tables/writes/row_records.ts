@@ -5,6 +5,7 @@
 import { SqlError } from "../../base/sql_error.ts";
 import type { ColumnDefinition, TableDefinition } from "../../catalog/entries.ts";
 import { parseType, type SqlType } from "../../sql/types.ts";
+import { sequenceHeader } from "../keyed/sequence_order.ts";
 import { isRecordColumn } from "../record_columns.ts";
 
 export interface RowRecord {
@@ -54,9 +55,10 @@ export class RowRecords {
     };
   }
 
-  /** `cells`: JSON texts of the key's columns, in the key's order. */
-  tombstone(cells: readonly string[]): RowRecord {
-    return { key: this.key(cells), value: null, headers: [], timestamp: undefined };
+  /** `cells`: JSON texts of the key's columns, in the key's order. `sequence`: of the deleted row, where the table has one. */
+  tombstone(cells: readonly string[], sequence?: string): RowRecord {
+    const headers = sequence === undefined ? [] : [{ key: utf8.encode(sequenceHeader), value: utf8.encode(sequence) }];
+    return { key: this.key(cells), value: null, headers, timestamp: undefined };
   }
 
   private key(cells: readonly string[]): Uint8Array {

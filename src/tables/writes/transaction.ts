@@ -16,6 +16,7 @@ import type { CommitRequest, ProducedRecord } from "../../sql/messages.ts";
 import { quoteText } from "../../sql/types.ts";
 import type { HomesOfTable, NewHome } from "../keyed/homes_of_table.ts";
 import type { Table } from "../table.ts";
+import { deletedSequences } from "../table_insert.ts";
 import { type RunOptions, type WriteAnswer, WriteRun } from "./captured_write.ts";
 import type { OutboxEntry } from "./outbox.ts";
 import { Outgoing } from "./outgoing.ts";
@@ -45,6 +46,8 @@ export class WriteTransaction {
   private readonly changed = new Set<string>();
   /** Keys that get their partition with this transaction. */
   private readonly homes = new Map<HomesOfTable, NewHome[]>();
+  /** By topic id and key: the sequence of the row that was deleted, or undefined where there is a row. */
+  private readonly sequences = new Map<string, Map<string, string | undefined>>();
   private begun: boolean;
 
   /** `begun`: the session's transaction is open already. Only `Writes.transaction` makes these. */
@@ -77,7 +80,8 @@ export class WriteTransaction {
     const homes = await this.writes.homesOf(table);
     const added = homes && this.newHomes(homes);
     for (const change of changes) {
-      const record = change.kind === "upsert" ? records.record(change.cells) : records.tombstone(change.key);
+      const record =
+        change.kind === "upsert" ? records.record(change.cells) : records.tombstone(change.key, change.sequence);
       const partition = this.partitionOf(record.key, topic, sticky, homes, added);
       if (change.kind === "upsert" && places.exist) {
         places.refuseGiven(change.cells);
@@ -85,10 +89,22 @@ export class WriteTransaction {
         places.add(change.cells, partition, offset, record.timestamp ?? this.outgoing.nowMs);
       }
       this.outgoing.add(topic, partition, record);
+      if (definition.sequenceBy !== undefined)
+        this.noteSequence(topic, record.key!, change.kind === "delete" ? change.sequence : undefined);
     }
     await places.fill(before);
     await this.takeProduced(answer.produced);
     return answer;
+  }
+
+  /** What late rows of a deleted key are compared with; undefined: the key has a row. */
+  private noteSequence(topic: TopicEntry, key: Uint8Array, sequence: string | undefined): void {
+    let keys = this.sequences.get(topic.id);
+    if (keys === undefined) {
+      keys = new Map();
+      this.sequences.set(topic.id, keys);
+    }
+    keys.set(new TextDecoder().decode(key), sequence);
   }
 
   private newHomes(homes: HomesOfTable): NewHome[] {
@@ -135,7 +151,15 @@ export class WriteTransaction {
       entries = prepared.entries;
       const { inserts, statements } = prepared.request;
       await this.commitInEngine(
-        { inserts, statements: [...statements, ...this.unfoldedStatements(), ...this.homeStatements()] },
+        {
+          inserts,
+          statements: [
+            ...statements,
+            ...this.unfoldedStatements(),
+            ...this.homeStatements(),
+            ...this.sequenceStatements(),
+          ],
+        },
         entries,
       );
     } catch (error) {
@@ -186,6 +210,10 @@ export class WriteTransaction {
   private async gate(topic: TopicEntry): Promise<void> {
     if (this.gates.has(topic.id)) return;
     this.gates.set(topic.id, await this.writes.closeGate(topic));
+  }
+
+  private sequenceStatements(): string[] {
+    return [...this.sequences].flatMap(([topicId, keys]) => deletedSequences(topicId, keys));
   }
 
   private homeStatements(): string[] {

@@ -185,3 +185,21 @@ test("DELETE … RETURNING of rows that the same transaction put in", async () =
     ['{"id":1}=null', '{"id":2}=null', '{"id":5}={"id":5,"v":0}'].toSorted(),
   );
 });
+
+test("sequence_by: a row that SQL deleted is not brought back by a late older one", async () => {
+  await lake.sql("CREATE TABLE seq (id INTEGER PRIMARY KEY, n BIGINT, v VARCHAR) WITH (sequence_by = n)");
+  await lake.sql("INSERT INTO seq VALUES (1, 10, 'a'), (2, 10, 'b')");
+  await lake.sql("DELETE FROM seq WHERE id = 1");
+  await lake.produce("seq", ['{"id":1,"n":9,"v":"late"}', '{"id":2,"n":9,"v":"late"}']);
+  expect(await lake.sql("SELECT id, v FROM seq")).toEqual([[2, "b"]]);
+  await lake.produce("seq", ['{"id":1,"n":11,"v":"new"}']);
+  expect(await lake.sql("SELECT id, v FROM seq ORDER BY id")).toEqual([
+    [1, "new"],
+    [2, "b"],
+  ]);
+});
+
+test("produce() and its macros cannot be replaced or dropped", async () => {
+  expect(await lake.state("DROP MACRO produce")).toBe("42501");
+  expect(await lake.state("CREATE OR REPLACE MACRO produce(a) AS a")).toBe("0A000");
+});
