@@ -8,6 +8,7 @@ import { type DiskFile, replaceFile } from "../platform/disk.ts";
 import type { PartitionCheckpoint } from "./checkpoint.ts";
 import { recoverSwaps, removeStage, swapSuffix } from "./compaction/swap.ts";
 import type { LogContext } from "./context.ts";
+import { discardedEnding } from "./discard.ts";
 import type { LogState } from "./log_state.ts";
 import { listSegments, partitionMetadata, readTopicId } from "./partition_files.ts";
 import { decodeSnapshot } from "./producer_snapshot.ts";
@@ -32,6 +33,8 @@ export function loadPartition(context: LogContext, state: LogState, hints: LoadH
   if (state.exists) recoverSwaps(context, state, disk.list(state.directory));
   const names = state.exists ? disk.list(state.directory) : [];
   for (const name of names) if (name.endsWith(".tmp")) disk.remove(`${state.directory}/${name}`);
+  for (const name of names)
+    if (name.endsWith(discardedEnding)) disk.removeTreeLater(`${state.directory}/${name}`).catch(() => undefined);
   const bases = dropDeadSegments(context, state, listSegments(names), startOffset);
   /** Segments that were checked, with the position up to which the checkpoint vouches for them. */
   const scanned = new Map<Segment, number>();
@@ -99,7 +102,7 @@ function dropDeadSegments(context: LogContext, state: LogState, bases: number[],
   while (dead + 1 < bases.length && bases[dead + 1]! <= startOffset) dead++;
   // Without a good snapshot they still are what is known of their producers: retention makes one before it removes them.
   if (dead > 0 && !hasSnapshot(context, state, bases[dead]!)) return bases;
-  for (const base of bases.slice(0, dead)) removeSegmentFiles(context, state.directory, base);
+  for (const base of bases.slice(0, dead)) void removeSegmentFiles(context, state.directory, base);
   return bases.slice(dead);
 }
 
@@ -108,14 +111,13 @@ function hasSnapshot(context: LogContext, state: LogState, offset: number): bool
   return context.disk.stat(path) !== undefined && decodeSnapshot(context.disk.readFile(path), 0) !== undefined;
 }
 
-export function removeSegmentFiles(context: LogContext, directory: string, baseOffset: number): void {
-  const stem = `${directory}/${segmentName(baseOffset)}`;
-  for (const ending of ["log", "index", "timeindex", "snapshot"]) {
-    const path = `${stem}.${ending}`;
-    context.files.drop(path);
-    if (context.disk.stat(path)) context.disk.remove(path);
-  }
-  removeStage(context.files, directory, baseOffset, swapSuffix);
+/** Resolves when their space is free; from the call on they do not count any more. */
+export function removeSegmentFiles(context: LogContext, directory: string, baseOffset: number): Promise<unknown> {
+  const snapshot = `${directory}/${segmentName(baseOffset)}.snapshot`;
+  context.files.drop(snapshot);
+  const stages = ["", swapSuffix].map((suffix) => removeStage(context, directory, baseOffset, suffix));
+  if (context.disk.stat(snapshot)) context.disk.remove(snapshot);
+  return Promise.all(stages);
 }
 
 /**

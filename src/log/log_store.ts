@@ -111,7 +111,7 @@ export class LogStore {
     ballast.ensure();
     const store = new LogStore(context, checkpoints, ballast, options.compaction);
     for (const name of disk.list(directory)) {
-      if (name.endsWith(deletedEnding)) disk.removeTree(`${directory}/${name}`);
+      if (name.endsWith(deletedEnding)) store.removeLater(`${directory}/${name}`);
       const folder = parseFolderName(name);
       if (!folder) continue;
       const partitions = store.found.get(folder.topic) ?? new Set();
@@ -224,7 +224,14 @@ export class LogStore {
     if (!disk.stat(path)) return;
     const doomed = `${directory}/${clock.nowMs()}-${this.deletions++}${deletedEnding}`;
     disk.rename(path, doomed);
-    disk.removeTree(doomed);
+    this.removeLater(doomed);
+  }
+
+  /** A folder that does not count any more; one that cannot be removed is tried again at the next start. */
+  private removeLater(path: string): void {
+    this.context.disk.removeTreeLater(path).catch((error: Error) => {
+      this.context.logger.warn("could not remove the folder of a deleted partition", { path, reason: error.message });
+    });
   }
 
   /** Removes what the topics' retention lets go; gives the number of segments. Runs by itself from time to time. */

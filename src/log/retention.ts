@@ -61,16 +61,15 @@ export async function applyRetention(
   state.logStartOffset = Math.max(state.logStartOffset, start);
   const removed = state.segments.splice(0, due);
   state.recent.dropBefore(state.segments[0]!.baseOffset);
-  for (const segment of removed) {
-    state.unsynced.delete(segment);
-    removeSegmentFiles(context, state.directory, segment.baseOffset);
-  }
+  for (const segment of removed) state.unsynced.delete(segment);
+  const gone = removed.map((segment) => removeSegmentFiles(context, state.directory, segment.baseOffset));
   context.logger.info("removed old segments of a log", {
     partition: state.name,
     segments: removed.length,
     bytes: removed.reduce((sum, segment) => sum + segment.size, 0),
     logStartOffset: state.logStartOffset,
   });
+  await Promise.all(gone);
   return removed.length;
 }
 

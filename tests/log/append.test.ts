@@ -145,6 +145,12 @@ test("a deleted topic leaves no files, and one of the same name starts anew", as
   store.deleteTopic("t");
   expect(late.done).rejects.toThrow(/deleted/);
   expect(() => log.logEndOffset).toThrow(/deleted/);
+  while (
+    nodeDisk()
+      .list(folder.path)
+      .some((name) => name.endsWith("-delete"))
+  )
+    await new Promise(setImmediate);
   expect(nodeDisk().list(folder.path)).toEqual(["rowlog-ballast"]);
   expect(store.create("t", 0).logEndOffset).toBe(0);
 });

@@ -57,7 +57,7 @@ export class SegmentRewriter {
     const first = group[0]!;
     this.context = context;
     this.state = state;
-    removeStage(context.files, state.directory, first.baseOffset, cleanedSuffix);
+    void removeStage(context, state.directory, first.baseOffset, cleanedSuffix);
     this.cleaned = new Segment(context.files, state.directory, first.baseOffset, undefined, cleanedSuffix);
     this.cleaned.createdMs = group[group.length - 1]!.createdMs;
     this.nextOffset = first.baseOffset;
@@ -189,7 +189,7 @@ export class SegmentRewriter {
   discard(): void {
     if (this.state.deleted) return;
     try {
-      removeStage(this.context.files, this.state.directory, this.cleaned.baseOffset, cleanedSuffix);
+      void removeStage(this.context, this.state.directory, this.cleaned.baseOffset, cleanedSuffix);
     } catch (error) {
       const fields = { file: this.cleaned.logPath, reason: (error as Error).message };
       this.context.logger.warn("could not remove what was left of a compaction", fields);

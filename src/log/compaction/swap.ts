@@ -6,8 +6,8 @@
  * more; before that moment only they do. A power cut at any point leaves one of the two, and the next start finishes it.
  * The renamed name of the log comes last and, where something else must not outrun it, after a sync of the folder.
  */
-import type { Disk } from "../../platform/disk.ts";
 import type { LogContext } from "../context.ts";
+import { discard } from "../discard.ts";
 import type { FileCache } from "../file_cache.ts";
 import type { LogState } from "../log_state.ts";
 import { listSegments } from "../partition_files.ts";
@@ -17,13 +17,20 @@ import { Stopped } from "./pacer.ts";
 export const cleanedSuffix = ".cleaned";
 export const swapSuffix = ".swap";
 
-/** Removes the files of a segment that has one of these suffixes, the log first; those that are missing are no error. */
-export function removeStage(files: FileCache, directory: string, baseOffset: number, suffix: string): void {
-  for (const ending of segmentEndings.toReversed()) {
-    const path = `${directory}/${segmentName(baseOffset)}.${ending}${suffix}`;
+/**
+ * Removes the files of a segment at one of these stages, the log first; those that are missing are no error. They do not count any more
+ * from the call on; resolves when the space is free.
+ */
+export function removeStage(context: LogContext, directory: string, baseOffset: number, suffix: string): Promise<void> {
+  const { files } = context;
+  const stem = `${directory}/${segmentName(baseOffset)}`;
+  const discarded = discard(context, `${stem}.log${suffix}`);
+  for (const ending of ["index", "timeindex"]) {
+    const path = `${stem}.${ending}${suffix}`;
     files.drop(path);
     if (files.disk.stat(path)) files.disk.remove(path);
   }
+  return discarded;
 }
 
 function renameStage(files: FileCache, directory: string, baseOffset: number, from: string, to: string): void {
@@ -53,7 +60,7 @@ export async function swapIn(
     await context.disk.syncDirectoryLater(directory);
     checkPresence(state, old);
   } catch (error) {
-    if (!state.deleted) removeStage(context.files, directory, base, swapSuffix);
+    if (!state.deleted) void removeStage(context, directory, base, swapSuffix);
     throw error;
   }
   const end = state.segments[state.segments.indexOf(old[old.length - 1]!) + 1]!.baseOffset;
@@ -95,7 +102,7 @@ async function finishLive(context: LogContext, state: LogState, swapped: Segment
   const { files, logger } = context;
   const { directory } = state;
   try {
-    removeCovered(context.disk, files, directory, swapped.baseOffset, end);
+    removeCovered(context, directory, swapped.baseOffset, end);
     await context.disk.syncDirectoryLater(directory);
     const at = state.segments.indexOf(swapped);
     if (state.deleted || at < 0) return;
@@ -116,10 +123,11 @@ async function finishLive(context: LogContext, state: LogState, swapped: Segment
 }
 
 /** Removes the old segments from `base` to before `end`. The snapshot at `base` holds on. */
-function removeCovered(disk: Disk, files: FileCache, directory: string, base: number, end: number): void {
+function removeCovered(context: LogContext, directory: string, base: number, end: number): void {
+  const { disk } = context;
   for (const covered of listSegments(disk.list(directory))) {
     if (covered < base || covered >= end) continue;
-    removeStage(files, directory, covered, "");
+    void removeStage(context, directory, covered, "");
     const snapshot = `${directory}/${segmentName(covered)}.snapshot`;
     if (covered > base && disk.stat(snapshot)) disk.remove(snapshot);
   }
@@ -134,13 +142,13 @@ export function recoverSwaps(context: LogContext, state: LogState, names: readon
       (a, b) => a - b,
     );
   for (const base of bases(/^\d{20}\.(log|index|timeindex)\.cleaned$/))
-    removeStage(files, directory, base, cleanedSuffix);
+    void removeStage(context, directory, base, cleanedSuffix);
   for (const base of bases(/^\d{20}\.(log|index|timeindex)\.swap$/)) {
     const path = `${directory}/${segmentName(base)}.log${swapSuffix}`;
     const stat = disk.stat(path);
     if (!stat) {
       // Either the log was never renamed, and the old segments count, or it has its own name already.
-      removeStage(files, directory, base, swapSuffix);
+      void removeStage(context, directory, base, swapSuffix);
       continue;
     }
     const swapped = new Segment(files, directory, base, { size: stat.size, createdMs: stat.modifiedMs }, swapSuffix);
@@ -149,7 +157,7 @@ export function recoverSwaps(context: LogContext, state: LogState, names: readon
       end = header.lastOffset + 1;
       return false;
     });
-    removeCovered(disk, files, directory, base, end);
+    removeCovered(context, directory, base, end);
     disk.syncDirectory(directory);
     renameStage(files, directory, base, swapSuffix, "");
     disk.syncDirectory(directory);
