@@ -109,6 +109,8 @@ export const limits = {
   /** Shortest and longest pause before rows that could not be applied are tried again, in milliseconds. */
   applierRetryMsMin: 10,
   applierRetryMsMax: 5_000,
+  /** Plain topics that SHOW TABLES and the like name, beyond those that were read; each costs DuckDB 70 KB. The rest can be read all the same. */
+  listedTopicsMax: 1_000,
   /** Records of plain topics that are held in memory for SELECT, in bytes; the least recently asked for make room. */
   scanBytesMax: 512 * 1024 * 1024,
   /** Time between two syncs of what the applier put into DuckDB, in milliseconds; until then retention keeps the log. */

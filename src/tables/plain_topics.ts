@@ -32,8 +32,6 @@ const schema = compileTable({ name: "plain topic", columns: columns.map((column)
 
 /** Its tables are found behind those of the lake. */
 const database = "_topics";
-/** Tables that one call makes for a list. */
-const listedAtOnce = 500;
 
 interface ScannedPartition {
   /** Offsets [start, next) are in the table. */
@@ -134,7 +132,7 @@ export class PlainTopics {
     return done;
   }
 
-  /** Gives every plain topic its table, empty where none was asked for yet, so that lists of tables name it. */
+  /** Gives plain topics their tables, empty where none was asked for yet, so that lists of tables name them: `listedTopicsMax` at most. */
   list(engine: SqlEngine): Promise<void> {
     const done = this.turn.then(async () => {
       await this.dropDeleted(engine);
@@ -145,11 +143,9 @@ export class PlainTopics {
         if (topic === undefined || topics.length > 1 || topic.internal || this.scans.has(key)) continue;
         if (this.tableLike(key) === undefined) missing.push(topic);
       }
-      for (let at = 0; at < missing.length; at += listedAtOnce) {
-        const some = missing.slice(at, at + listedAtOnce);
-        await run(engine, some.map(createText).join("; "));
-        for (const topic of some)
-          this.scans.set(topic.name.toLowerCase(), { topic, partitions: [], bytes: 0, usedAt: 0 });
+      for (const topic of missing.slice(0, Math.max(0, limits.listedTopicsMax - this.scans.size))) {
+        await run(engine, createText(topic));
+        this.scans.set(topic.name.toLowerCase(), { topic, partitions: [], bytes: 0, usedAt: 0 });
       }
     });
     this.turn = done.catch(() => undefined);
