@@ -1,4 +1,5 @@
-"""The load of the kill rounds: an idempotent producer that lives through the node's crashes, and a group consumer that commits.
+"""The load of the kill rounds: an idempotent producer that lives through the node's crashes, also into a keyed table, and a group
+consumer that commits.
 
 Commands and answers are lines of JSON as in tests/clients/README.md. Invariant: what `flush` answers was acknowledged; nothing is
 produced twice by this program, so a record that is in the log twice is the node's duplicate."""
@@ -6,7 +7,7 @@ import json
 import threading
 import time
 
-from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 
 from protocol import ClientError, serve
 
@@ -22,6 +23,8 @@ class Load:
             "reconnect.backoff.ms": 20, "reconnect.backoff.max.ms": 200, "retry.backoff.ms": 50, "log_level": 0,
             "compression.type": "lz4", "batch.num.messages": 200,
         })
+        self.keyed = command["keyed"]
+        self.keyed_acknowledged = {}
         self.group = command["group"]
         self.consumer = Consumer({
             "bootstrap.servers": self.bootstrap, "group.id": self.group, "auto.offset.reset": "earliest", "enable.auto.commit": False,
@@ -47,6 +50,24 @@ class Load:
                 self.acknowledged.append([message.topic(), message.partition(), message.offset(), number])
         return report
 
+    def produce_keyed(self):
+        """Rows of 40 keys, each with a number that only grows, and now and then the deletion of one."""
+        for _ in range(20):
+            number = self.next_id
+            self.next_id += 1
+            key = json.dumps({"id": number % 40}, separators=(",", ":"))
+            value = None if number % 11 == 0 else json.dumps({"id": number % 40, "n": number}, separators=(",", ":"))
+            self.producer.produce(self.keyed, value=value, key=key, partition=0, on_delivery=self.delivered_keyed(key, value))
+
+    def delivered_keyed(self, key, value):
+        def report(error, message):
+            if error is not None:
+                self.failed.append([key, error.name()])
+            else:
+                self.keyed_acknowledged[key] = max(self.keyed_acknowledged.get(key, (-1, None)), (message.offset(), value),
+                                                   key=lambda place: place[0])
+        return report
+
     def produce(self):
         while True:
             with self.lock:
@@ -58,6 +79,7 @@ class Load:
                             value = json.dumps({"id": number, "round": self.round, "text": "x" * (number % 300)})
                             self.producer.produce(topic, value=value, key=str(number), partition=number % count,
                                                   on_delivery=self.delivered(number))
+                    self.produce_keyed()
                     self.producer.poll(0)
             time.sleep(0.03)
 
@@ -107,30 +129,60 @@ def flush(_):
 
 def read(command):
     """All records of the given partitions from the given offsets to the ends that the node has now: [topic, partition, offset, id]."""
-    consumer = Consumer({"bootstrap.servers": command["bootstrap"], "group.id": "no-group", "enable.auto.commit": False,
-                         "fetch.wait.max.ms": 50, "log_level": 0})
-    records, left = [], {}
+    return {"read": [[message.topic(), message.partition(), message.offset(), json.loads(message.value())["id"]]
+                     for message in read_all(command["bootstrap"], command["from"])]}
+
+
+def read_all(bootstrap, places):
+    """The messages of partitions from offsets (None: from the start) to the ends that the node has now."""
+    consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": "no-group", "enable.auto.commit": False,
+                         "fetch.wait.max.ms": 50, "log_level": 0, "enable.partition.eof": True})
+    messages, left, wanted = [], set(), []
     try:
-        for topic, partition, offset in command["from"]:
-            _, end = consumer.get_watermark_offsets(TopicPartition(topic, partition), timeout=30)
+        for topic, partition, offset in places:
+            start, end = consumer.get_watermark_offsets(TopicPartition(topic, partition), timeout=30)
+            offset = start if offset is None else offset
             if end > offset:
-                left[(topic, partition)] = end
-        consumer.assign([TopicPartition(topic, partition, offset) for topic, partition, offset in command["from"]
-                         if (topic, partition) in left])
+                left.add((topic, partition))
+                wanted.append(TopicPartition(topic, partition, offset))
+        consumer.assign(wanted)
         deadline = time.monotonic() + 60
         while left:
             if time.monotonic() > deadline:
                 raise ClientError(-1, f"still to come after 60 s: {left}")
             for message in consumer.consume(1000, 0.2):
-                if message.error():
+                # Nobody produces meanwhile, so the end of a partition is its end. Compaction may have taken the last offsets.
+                if message.error() and message.error().code() == KafkaError._PARTITION_EOF:
+                    left.discard((message.topic(), message.partition()))
+                elif message.error():
                     raise ClientError(message.error().code(), message.error().str())
-                records.append([message.topic(), message.partition(), message.offset(), json.loads(message.value())["id"]])
-                place = (message.topic(), message.partition())
-                if message.offset() + 1 >= left.get(place, 1 << 62):
-                    del left[place]
+                else:
+                    messages.append(message)
     finally:
         consumer.close()
-    return {"read": records}
+    return messages
+
+
+def fold(command):
+    """The keyed topic read from its start, folded: the rows, and what differs from what was acknowledged."""
+    rows, places = {}, {}
+    for message in read_all(command["bootstrap"], [(command["topic"], 0, None)]):
+        key = message.key().decode()
+        value = message.value() and message.value().decode()
+        places[key] = (message.offset(), value)
+        if value is None:
+            rows.pop(key, None)
+        else:
+            rows[key] = json.loads(value)
+    wrong = []
+    for key, (offset, value) in state["load"].keyed_acknowledged.items():
+        found = places.get(key, (-1, None))
+        # A deletion may have been compacted away together with its key.
+        if found[0] < offset and not (value is None and key not in places):
+            wrong.append([key, offset, value, found])
+        if found[0] == offset and (found[1] and json.loads(found[1])) != (value and json.loads(value)):
+            wrong.append([key, offset, value, found])
+    return {"rows": sorted([row["id"], row["n"]] for row in rows.values()), "wrong": wrong}
 
 
 def consumed(command):
@@ -144,4 +196,4 @@ def consumed(command):
     return {"gaps": load.gaps}
 
 
-serve({"begin": begin, "run": run, "flush": flush, "read": read, "consumed": consumed})
+serve({"fold": fold, "begin": begin, "run": run, "flush": flush, "read": read, "consumed": consumed})
