@@ -137,11 +137,13 @@ export class PlainTopics {
     const done = this.turn.then(async () => {
       await this.dropDeleted(engine);
       const missing: TopicEntry[] = [];
+      const tables = new Set<string>();
+      for (const { name, table } of this.catalog.topics()) if (table?.schema === "main") tables.add(name.toLowerCase());
       for (const [key, topics] of this.lowerCaseNames()) {
         const [topic] = topics;
         // What SELECT could not name either is not listed.
-        if (topic === undefined || topics.length > 1 || topic.internal || this.scans.has(key)) continue;
-        if (this.tableLike(key) === undefined) missing.push(topic);
+        if (topic === undefined || topics.length > 1 || topic.internal) continue;
+        if (!this.scans.has(key) && !tables.has(key)) missing.push(topic);
       }
       for (const topic of missing.slice(0, Math.max(0, limits.listedTopicsMax - this.scans.size))) {
         await run(engine, createText(topic));
