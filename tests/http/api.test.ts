@@ -277,6 +277,8 @@ describe("every route", () => {
       "/readyz",
       "/v1/groups",
       "/v1/groups/{id}",
+      "/v1/sessions",
+      "/v1/sessions/{id}",
       "/v1/sql",
       "/v1/tables",
       "/v1/tables/{name}",

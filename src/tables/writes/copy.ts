@@ -95,13 +95,13 @@ function optionsOf(tokens: readonly Token[], from: number): Map<string, string> 
     const value = rest[i + 1];
     const hasValue = value !== undefined && !known.has(wordOf(value));
     if (name === "nullstr") name = "null";
-    options.set(name, hasValue ? valueOf(value) : "");
+    options.set(name, hasValue ? optionText(value) : "");
     if (hasValue) i++;
   }
   return options;
 }
 
-function valueOf(token: Token): string {
+function optionText(token: Token): string {
   return token.kind === "string" ? token.text.slice(1, -1).replaceAll("''", "'") : token.text;
 }
 
