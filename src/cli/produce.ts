@@ -187,9 +187,16 @@ class ProduceSession {
 
 const newline = Buffer.from("\n");
 
+/** Records count from 1 over all of the input; the node counts from 0 in each batch, so its own examples are left out. */
 function refusal(error: ProduceRefused, before: number): CliError {
-  const reasons = error.recordErrors.map(({ index, message }) => `\n  record ${before + index + 1}: ${message}`);
-  return new CliError(`${error.message}${reasons.join("")}`);
+  const faults = error.recordErrors;
+  let head = error.message;
+  for (let shown = Math.min(3, faults.length); shown > 0; shown--) {
+    const examples = faults.slice(0, shown).map(({ index, message }) => `record ${index}: ${message}`);
+    if (head.endsWith(`: ${examples.join("; ")}`)) head = head.slice(0, -examples.join("; ").length - 2);
+  }
+  const reasons = faults.map(({ index, message }) => `\n  record ${before + index + 1}: ${message}`);
+  return new CliError(`${head}${reasons.join("")}`);
 }
 
 function recordBytes({ key, value, headers }: RecordToSend): number {

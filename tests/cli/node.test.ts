@@ -213,7 +213,9 @@ describe("produce and consume", () => {
     await ok(["sql", "-c", "CREATE TABLE strict (n BIGINT)"]);
     const outcome = await cli(["produce", "strict"], '{"n":1}\n{"n":"x"}\n');
     expect(outcome.code).toBe(1);
+    // By its place in the input, and by no other number.
     expect(outcome.err).toContain("record 2:");
+    expect(outcome.err).not.toContain("record 1:");
     expect(await ok(["sql", "-csv", "-noheader", "-c", "SELECT count(*) FROM strict"])).toBe("0\n");
   });
 });
