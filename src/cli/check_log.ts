@@ -7,6 +7,8 @@
  */
 import { limits } from "../base/limits.ts";
 import type { PartitionCheckpoint } from "../log/checkpoint.ts";
+import { coveredBySwap, swapSuffix } from "../log/compaction/swap.ts";
+import { FileCache } from "../log/file_cache.ts";
 import { listSegments } from "../log/partition_files.ts";
 import { decodeSnapshot } from "../log/producer_snapshot.ts";
 import { producerIdOf, sequenceAfter } from "../log/producer_state.ts";
@@ -71,12 +73,16 @@ export class PartitionCheck {
 
   async run(): Promise<void> {
     const { startOffset, checkpoint, name } = this.of;
-    const bases = listSegments(this.names);
+    const swaps = this.swaps();
+    const isCovered = (base: number) => swaps.some(({ base: first, end }) => base >= first && base < end);
+    const bases = [...listSegments(this.names).filter((base) => !isCovered(base)), ...swaps.map(({ base }) => base)];
+    bases.sort((a, b) => a - b);
     if (bases.length > 0 && bases[0]! > startOffset)
       this.sink.fault(`${name} begins at offset ${bases[0]}, its log start is ${startOffset}: a segment is missing`);
     this.next = bases[0] ?? startOffset;
     for (let i = 0; i < bases.length; i++) {
-      await this.checkSegment(bases[i]!, bases[i + 1]);
+      const suffix = swaps.some(({ base }) => base === bases[i]) ? swapSuffix : "";
+      await this.checkSegment(bases[i]!, bases[i + 1], suffix);
     }
     this.compareSnapshots(Number.POSITIVE_INFINITY);
     const reached = Math.max(checkpoint?.endOffset ?? 0, startOffset);
@@ -86,7 +92,16 @@ export class PartitionCheck {
       this.sink.fault(`${name} ends at offset ${this.next}, but ended at ${reached} when the node stopped`);
   }
 
-  private async checkSegment(base: number, nextBase: number | undefined): Promise<void> {
+  /** Compacted segments that a crash kept from taking the place of the old ones; the next start puts them there. */
+  private swaps(): { base: number; end: number }[] {
+    const { disk, directory, name } = this.of;
+    const found = this.names.filter((one) => /^\d{20}\.log\.swap$/.test(one));
+    if (found.length > 0) this.sink.note(`${name}: a compaction was cut short; the next start finishes it`);
+    const files = new FileCache(disk, 4);
+    return found.map((one) => coveredBySwap(files, directory, Number(one.slice(0, 20))));
+  }
+
+  private async checkSegment(base: number, nextBase: number | undefined, suffix: string): Promise<void> {
     const { disk, directory, checkpoint, name } = this.of;
     const stem = `${directory}/${segmentName(base)}`;
     const place = `${name}/${segmentName(base)}`;
@@ -95,8 +110,9 @@ export class PartitionCheck {
     if (base < this.next) this.sink.fault(`${place}.log begins at offset ${base}, inside of the segment before it`);
     this.next = Math.max(this.next, base);
     const isVouched =
+      suffix === "" &&
       checkpoint !== undefined && (checkpoint.isExact || base < checkpoint.segmentBase) && disk.stat(`${stem}.index`);
-    const file = disk.open(`${stem}.log`);
+    const file = disk.open(`${stem}.log${suffix}`);
     try {
       const size = file.size();
       const indexes = isVouched

@@ -133,6 +133,20 @@ function removeCovered(context: LogContext, directory: string, base: number, end
   }
 }
 
+/** The offsets that a compacted segment covers which has not taken its place yet: old segments in there do not count any more. */
+export function coveredBySwap(files: FileCache, directory: string, base: number): { base: number; end: number } {
+  const path = `${directory}/${segmentName(base)}.log${swapSuffix}`;
+  const { size, modifiedMs } = files.disk.stat(path)!;
+  const swapped = new Segment(files, directory, base, { size, createdMs: modifiedMs }, swapSuffix);
+  let end = base;
+  swapped.walk(0, (header) => {
+    end = header.lastOffset + 1;
+    return false;
+  });
+  files.drop(path);
+  return { base, end };
+}
+
 /** Before a partition is loaded: ends the swaps that a crash broke off, and removes what was not whole. Blocks. */
 export function recoverSwaps(context: LogContext, state: LogState, names: readonly string[]): void {
   const { disk, files, logger } = context;
@@ -145,18 +159,12 @@ export function recoverSwaps(context: LogContext, state: LogState, names: readon
     void removeStage(context, directory, base, cleanedSuffix);
   for (const base of bases(/^\d{20}\.(log|index|timeindex)\.swap$/)) {
     const path = `${directory}/${segmentName(base)}.log${swapSuffix}`;
-    const stat = disk.stat(path);
-    if (!stat) {
+    if (!disk.stat(path)) {
       // Either the log was never renamed, and the old segments count, or it has its own name already.
       void removeStage(context, directory, base, swapSuffix);
       continue;
     }
-    const swapped = new Segment(files, directory, base, { size: stat.size, createdMs: stat.modifiedMs }, swapSuffix);
-    let end = base;
-    swapped.walk(0, (header) => {
-      end = header.lastOffset + 1;
-      return false;
-    });
+    const { end } = coveredBySwap(files, directory, base);
     removeCovered(context, directory, base, end);
     disk.syncDirectory(directory);
     renameStage(files, directory, base, swapSuffix, "");
