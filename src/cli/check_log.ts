@@ -111,7 +111,9 @@ export class PartitionCheck {
     this.next = Math.max(this.next, base);
     const isVouched =
       suffix === "" &&
-      checkpoint !== undefined && (checkpoint.isExact || base < checkpoint.segmentBase) && disk.stat(`${stem}.index`);
+      checkpoint !== undefined &&
+      (checkpoint.isExact || base < checkpoint.segmentBase) &&
+      disk.stat(`${stem}.index`);
     const file = disk.open(`${stem}.log${suffix}`);
     try {
       const size = file.size();
