@@ -29,8 +29,13 @@ export class Outgoing {
     this.nowMs = nowMs;
   }
 
-  /** A record whose row DuckDB has in this transaction. Throws SqlError 54000 for one that its topic does not take. */
+  /** A record whose row DuckDB has in this transaction. Throws SqlError 54000 or 23502 for one that its topic does not take. */
   add(topic: TopicEntry, partition: number, record: RowRecord): void {
+    if (record.key == null && this.log(topic, partition).config.compacted)
+      throw new SqlError(
+        "23502",
+        `topic "${topic.name}" is compacted, and its compaction would remove a record without a key: give the row one in a column "_key", or set cleanup.policy=delete`,
+      );
     const size = sizeOf(record);
     this.grow(topic, partition, size, size);
     const lane = this.lane(topic, partition);
