@@ -91,6 +91,10 @@ export const limits = {
   storageRetryMs: 1_000,
   /** Refused records that one Produce answer names for a batch; the message says how many there are. */
   recordErrorsMax: 100,
+  /** Time of a transaction on a keyed table from which on records that come one by one wait for more, in milliseconds. */
+  applierPaceMsMin: 20,
+  /** Longest such wait, in milliseconds; a statement that reads the table ends it. */
+  applierPaceMsMax: 250,
   /** Deletes in one batch that a truncation puts into the log. */
   truncateBatchRecords: 10_000,
   /** Rows of a table that a truncation event may delete; the batch is refused beyond. */

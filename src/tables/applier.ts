@@ -13,49 +13,20 @@ import { SharedArena } from "../base/shared_arena.ts";
 import { SqlError } from "../base/sql_error.ts";
 import type { TopicEntry } from "../catalog/catalog.ts";
 import type { PartitionLog } from "../log/partition_log.ts";
-import { BatchHeader, batchSizeAt } from "../protocol/records/batch.ts";
-import type { ApplyRequest, ArrowInsert, Cursor } from "../sql/messages.ts";
-import { tableAt } from "./earlier_table.ts";
-import { chunkFromLog } from "./ingest.ts";
-import type { KeyedChunk } from "./keyed/change_batch.ts";
-import type { HomesOfTable } from "./keyed/homes_of_table.ts";
+import type { BatchHeader } from "../protocol/records/batch.ts";
+import type { ApplyRequest, Cursor } from "../sql/messages.ts";
+import { applyTransaction } from "./apply_transaction.ts";
+import { durableUpTo } from "./durable_up_to.ts";
+import { noRows, readChunks } from "./log_chunks.ts";
+import { Pace } from "./pace.ts";
+import type { PartitionState, Waiter, Work } from "./partition_state.ts";
 import { Room } from "./room.ts";
 import type { RowChunk, Table } from "./table.ts";
-import { insertOf, sequenceStatements } from "./table_insert.ts";
 
 /** What the applier needs of the SQL engine: all inserts and cursors of one call go in together, in one transaction. */
 export interface ApplyTarget {
   apply(request: ApplyRequest): Promise<void>;
   cursors(): Promise<readonly Cursor[]>;
-}
-
-interface PartitionState {
-  table: Table;
-  partition: number;
-  log: PartitionLog;
-  next: number;
-  /** What of `next` is known to survive a power loss. */
-  durable: number;
-  queue: RowChunk[];
-  /** While its rows cannot be applied: when they are tried again (monotonic milliseconds), and the pause before that. */
-  retryAt: number;
-  pauseMs: number;
-  stopWatching: () => void;
-}
-
-interface Waiter {
-  /** Where each partition must be. */
-  targets: Map<PartitionState, number>;
-  /** Whether it fails when this table's rows cannot be applied; else it goes on without them. */
-  needs: (table: Table) => boolean;
-  resolve: () => void;
-  reject: (error: Error) => void;
-}
-
-interface Work {
-  state: PartitionState;
-  chunks: RowChunk[];
-  next: number;
 }
 
 export interface ApplierOptions {
@@ -84,6 +55,7 @@ export class Applier {
   private applying: Promise<void> = Promise.resolve();
   private closed = false;
   private fault: Error | undefined;
+  private readonly pace: Pace;
   /** The cursors must be read again before anything is applied. */
   private stale = false;
 
@@ -93,6 +65,7 @@ export class Applier {
     this.clock = options.clock;
     this.room = new Room(options.clock, limits.applierThrottleMsMax);
     this.logger = options.logger;
+    this.pace = new Pace(options.clock);
   }
 
   /** `next`: for each partition, the offset to go on from. */
@@ -309,10 +282,15 @@ export class Applier {
     }
   }
 
+  private isPaced(): boolean {
+    return this.pace.isOn(this.waiters.length > 0, this.queuedBytes);
+  }
+
   /** Takes what can be applied now, up to the bound of a transaction. */
   private collect(alone: boolean): Work[] {
     const work: Work[] = [];
     const now = this.clock.monotonicMs();
+    if (this.isPaced()) return work;
     let bytes = 0;
     for (const state of this.active) {
       if (state.retryAt > now) continue;
@@ -358,6 +336,7 @@ export class Applier {
     if (this.closed) return Promise.resolve();
     let until = Number.POSITIVE_INFINITY;
     for (const state of this.active) until = Math.min(until, state.retryAt);
+    if (this.active.size > 0 && this.isPaced()) until = Math.max(until, this.pace.until);
     const waitMs = until - this.clock.monotonicMs();
     if (waitMs <= 0) return Promise.resolve();
     return new Promise((resolve) => {
@@ -402,48 +381,10 @@ export class Applier {
   /** Reads batches from the log; the first is returned, the others are put at the head of the queue. */
   private readChunk(state: PartitionState, next: number): RowChunk | undefined {
     const { log, table, partition, queue } = state;
-    if (next < log.logStartOffset) {
-      this.logger.warn("records were removed from the log before the table had them", {
-        topic: table.topic.name,
-        partition,
-        from: next,
-        to: log.logStartOffset,
-      });
-      const skipped = log.logStartOffset;
-      return { baseOffset: next, nextOffset: skipped, rows: 0, columns: [], bytes: 0 };
-    }
-    const bytesMax = limits.applierReadBytesMax;
-    const parts = log.read(next, { maxBytes: bytesMax, minOneBatch: true, isolation: "highWatermark" });
     const until = queue[0]?.baseOffset ?? Number.POSITIVE_INFINITY;
-    const chunks: RowChunk[] = [];
-    /** Offsets that compaction took out of the log go with what follows them. */
-    let covered = next;
-    for (const part of parts)
-      for (let at = 0; ; ) {
-        const size = batchSizeAt(part, at);
-        if (size === 0) break;
-        const batch = part.subarray(at, at + size);
-        const header = new BatchHeader(batch);
-        const chunk = this.passesOver(header)
-          ? noRows(header.baseOffset, header.lastOffset + 1)
-          : chunkFromLog(tableAt(table, partition, header.baseOffset), partition, batch, (offset, reason) =>
-              this.logger.error("a record in the log is no row of its table; it is left out", {
-                topic: table.topic.name,
-                partition,
-                offset,
-                reason,
-              }),
-            );
-        at += size;
-        if (chunk.nextOffset <= covered) continue;
-        if (chunk.baseOffset >= until) {
-          queue[0]!.baseOffset = covered;
-          break;
-        }
-        chunk.baseOffset = covered;
-        covered = chunk.nextOffset;
-        chunks.push(chunk);
-      }
+    const found = readChunks({ table, partition, log }, next, until, this.passesOver, this.logger);
+    const { chunks } = found;
+    if (found.reachesUntil) queue[0]!.baseOffset = found.covered;
     if (chunks.length === 0 && queue[0]?.baseOffset === next) return this.shift(state);
     const [first, ...others] = chunks;
     if (others.length > 0) {
@@ -454,42 +395,18 @@ export class Applier {
   }
 
   private async apply(work: readonly Work[]): Promise<void> {
-    const byTable = new Map<Table, RowChunk[]>();
-    const homeless = new Map<HomesOfTable, { keyed: KeyedChunk; partition: number }[]>();
-    for (const { state, chunks } of work) {
-      if (chunks.length === 0) continue;
-      const { homes } = state.table;
-      if (homes?.matter) {
-        const all = homeless.get(homes) ?? [];
-        for (const { keyed } of chunks) if (keyed) all.push({ keyed, partition: state.partition });
-        homeless.set(homes, all);
-      }
-      const all = byTable.get(state.table);
-      if (all === undefined) byTable.set(state.table, chunks.slice());
-      else all.push(...chunks);
-    }
-    const inserts: ArrowInsert[] = [];
     // One transaction at a time: the engine is done with what the last one sent.
     this.arena.reset();
-    const statements: string[] = [];
-    for (const [table, chunks] of byTable) {
-      inserts.push(insertOf(table, chunks, (length) => this.arena.take(length)));
-      statements.push(...sequenceStatements(table, chunks));
-    }
-    const cursors = work.map(({ state, next }) => ({
-      topicId: state.table.topic.id,
-      partition: state.partition,
-      nextOffset: next,
-    }));
-    const stored = [...homeless].map(([homes, chunks]) => homes.store(chunks));
-    for (const { insert } of stored) if (insert) inserts.push(insert);
+    const { request, failed } = applyTransaction(work, (length) => this.arena.take(length));
+    const started = this.clock.monotonicMs();
     try {
-      await this.target.apply({ inserts, cursors, ...(statements.length > 0 ? { statements } : {}) });
+      await this.target.apply(request);
     } catch (error) {
-      for (const { failed } of stored) failed();
+      failed();
       throw error;
     }
     for (const { state, next } of work) state.next = next;
+    if (work.some(({ state }) => state.table.key !== undefined)) this.pace.took(this.clock.monotonicMs() - started);
   }
 
   /** Answers the waiters whose targets are reached. */
@@ -562,30 +479,8 @@ export class Applier {
   }
 }
 
-/** What moves the cursor alone. */
-function noRows(baseOffset: number, nextOffset: number): RowChunk {
-  return { baseOffset, nextOffset, rows: 0, columns: [], bytes: 0 };
-}
-
 function longer(pauseMs: number): number {
   return Math.min(Math.max(pauseMs * 2, limits.applierRetryMsMin), limits.applierRetryMsMax);
-}
-
-/** Resolves when the log is durable up to `end`, or to its own end where an append that failed took records back. */
-function durableUpTo(log: PartitionLog, end: number): Promise<void> {
-  const isThere = () => log.highWatermark >= Math.min(end, log.logEndOffset);
-  if (isThere()) return Promise.resolve();
-  return new Promise((resolve) => {
-    const check = () => {
-      if (!isThere()) return;
-      stop();
-      clearInterval(timer);
-      resolve();
-    };
-    // Nobody tells of appends that failed.
-    const timer = setInterval(check, limits.applierRetryMsMin);
-    const stop = log.onAdvance(check);
-  });
 }
 
 function closing(): SqlError {

@@ -15,12 +15,13 @@ import { type AlterPlan, parseAlterTable, planAlter } from "./alter_table.ts";
 import { type CreateTable, parseCreateTable, qualifiedName } from "./create_table.ts";
 import { describeTable, engineStatement } from "./describe.ts";
 import { cellsOf, run } from "./engine_calls.ts";
+import { alterationStatements, catchUpAlterations } from "./engine_tables.ts";
 import { refuseNeededDrop } from "./needed_definitions.ts";
 import type { Reads } from "./reads.ts";
 import type { Table } from "./table.ts";
 import { quotedTable, topicName } from "./table_name.ts";
 import { tableOptions } from "./table_options.ts";
-import { alterationStatements, catchUpAlterations, type Tables } from "./tables.ts";
+import type { Tables } from "./tables.ts";
 
 /** Schemas of the node's own. */
 export const reservedSchemas = new Set([

@@ -1,6 +1,8 @@
 /**
  * A produced batch whose records mean something only together with what the table holds (event_resolver.ts), on its way into the log.
  */
+import type { PartitionLog } from "../../log/partition_log.ts";
+import type { BatchHeader } from "../../protocol/records/batch.ts";
 import { decodeBatch, type RecordBatchView } from "../../protocol/records/decode.ts";
 import type { SqlEngine } from "../../sql/engine.ts";
 import { ingestThroughEngine } from "../computed.ts";
@@ -36,4 +38,12 @@ export async function resolveForTable(
     return { batch: bytes, decoded: decodeForTable(table, partition, deletes, table.missing, decoder) };
   });
   return { batch, view: plain, decoded, before };
+}
+
+/** The log has this batch of an idempotent producer already. */
+export function isRepeated(log: PartitionLog, header: BatchHeader): boolean {
+  if (!header.hasProducerId) return false;
+  const known = log.producers().find(({ producerId }) => producerId === header.producerId);
+  if (known === undefined || known.producerEpoch !== header.producerEpoch) return false;
+  return known.lastSequence >= header.baseSequence + header.lastOffsetDelta;
 }
