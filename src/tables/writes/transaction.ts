@@ -293,7 +293,9 @@ export class WriteTransaction {
       await this.gate(topic);
     }
     if (topic.table === undefined) await this.writes.noteProduce();
-    const { maxMessageBytes } = this.writes.log(topic, partition).config;
+    const { maxMessageBytes, compacted } = this.writes.log(topic, partition).config;
+    if (compacted && !isKeyed && records.some(({ key }) => key === null))
+      throw new SqlError("22023", `produce(): topic "${topic.name}" is compacted, so each record needs a key`);
     for (const part of this.outgoing.parts(topic, partition, records)) {
       const bytes = encodeBatch(part, { timestamp: this.outgoing.nowMs, partitionLeaderEpoch: 0 });
       const batch = await this.writes.accept(topic, partition, { bytes, header: new BatchHeader(bytes) }).catch(inSql);
