@@ -93,3 +93,21 @@ test("a table without a key takes only records with one while its topic is compa
   expect(refused).toMatchObject({ errorCode: 87, recordErrors: [{ index: 1 }] });
   expect(await lake.sql("SELECT v FROM keyless")).toEqual([[1]]);
 });
+
+test("SQL writes no row without a record key to a compacted topic", async () => {
+  await lake.sql(`CREATE TABLE history (v INTEGER, _key VARCHAR) WITH ("cleanup.policy" = 'compact')`);
+  await lake.sql(`INSERT INTO history VALUES (1, 'a')`);
+  expect(await lake.state("INSERT INTO history VALUES (2, NULL)")).toBe("23502");
+  expect(await lake.sql("SELECT v FROM history")).toEqual([[1]]);
+});
+
+test("produce() gives a compacted topic only records with a key", async () => {
+  await lake.catalog.createTopic({
+    name: "keyed-only",
+    partitions: 1,
+    configs: new Map([["cleanup.policy", "compact"]]),
+  });
+  expect(await lake.failure(`SELECT produce('keyed-only', NULL, 'v')`)).toMatch(/needs a key/);
+  await lake.sql(`SELECT produce('keyed-only', 'k', 'v')`);
+  expect(lake.keys("keyed-only")).toEqual(["k"]);
+});
