@@ -138,6 +138,8 @@ export class Group extends GroupCore {
 
   private answerReturned(member: Member, skipAssignmentKnown: boolean, formerLeader: string): void {
     const leads = this.membership.leaderId === member.memberId;
+    // Its session may have run out while it waited for the write: without a new one nobody would ever miss it.
+    if (member.joinTicket !== undefined) this.startSession(member);
     if (skipAssignmentKnown) {
       this.endJoin(member, { ...this.joinedAnswer(member, leads), skipAssignment: leads });
     } else {
