@@ -2,24 +2,12 @@
  * Seeded inputs for the kernel tests: the same seed gives the same bytes. `ROWLOG_TEST_SEED` replaces the seed and
  * `ROWLOG_TEST_ROUNDS` multiplies the rounds (a long run: 50 makes a million inputs).
  */
+import { SeededRandom } from "../../src/platform/sim/random.ts";
+
 export const seed = Number(process.env.ROWLOG_TEST_SEED ?? 20260);
 export const roundsFactor = Number(process.env.ROWLOG_TEST_ROUNDS ?? 1);
 
-export class Random {
-  private state: number;
-
-  constructor(start: number) {
-    this.state = start | 0;
-  }
-
-  /** A number in [0, below). Mulberry32. */
-  below(below: number): number {
-    this.state = (this.state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(this.state ^ (this.state >>> 15), 1 | this.state);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) % below;
-  }
-
+export class Random extends SeededRandom {
   /** Mostly small, at times up to `max`. */
   size(max: number): number {
     return this.below(Math.min(max, 1 << (2 + this.below(20))) + 1);

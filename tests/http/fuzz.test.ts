@@ -3,6 +3,7 @@ import { expect, setDefaultTimeout, test } from "bun:test";
 import { connect } from "node:net";
 import { createHttpApp } from "../../src/http/app.ts";
 import { serveHttp } from "../../src/platform/http_server.ts";
+import { SeededRandom } from "../../src/platform/sim/random.ts";
 import { fakeNode } from "./fakes.ts";
 
 setDefaultTimeout(60_000);
@@ -10,15 +11,9 @@ setDefaultTimeout(60_000);
 const seed = Number(process.env.FUZZ_SEED ?? Math.floor(Math.random() * 2 ** 31));
 console.log(`FUZZ_SEED=${seed}`);
 
-/** mulberry32: small, and the same numbers for the same seed everywhere. */
 function random(from: number): () => number {
-  let state = from >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
+  const source = new SeededRandom(from);
+  return () => source.fraction();
 }
 
 const samples: [method: string, path: string, body?: string][] = [

@@ -2,9 +2,11 @@
  * A second, slow implementation of Kafka's message encoding: it interprets the schema table instead of being generated.
  * Also makes random values, and writes values as Kafka's JSON converters do, to compare with what Java printed.
  */
+
 import { Buffer } from "node:buffer";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { SeededRandom } from "../../src/platform/sim/random.ts";
 
 type Range = [min: number, max: number];
 
@@ -57,18 +59,12 @@ export function has(range: Range | undefined, version: number): boolean {
   return range !== undefined && version >= range[0] && version <= range[1];
 }
 
-/** Whole numbers from 0 to below `n`, the same for the same seed (mulberry32). */
+/** Whole numbers from 0 to below `n`, the same for the same seed. */
 export type Random = (n: number) => number;
 
 export function seeded(seed: number): Random {
-  let state = seed >>> 0;
-  return (n) => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let t = state;
-    t = Math.imul(t ^ (t >>> 15), t | 1);
-    t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
-    return Math.floor((((t ^ (t >>> 14)) >>> 0) / 4294967296) * n);
-  };
+  const source = new SeededRandom(seed);
+  return (n) => source.below(n);
 }
 
 export class Twin {

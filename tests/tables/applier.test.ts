@@ -4,6 +4,7 @@ import { systemClock } from "../../src/base/clock.ts";
 import { silentLogger } from "../../src/base/log.ts";
 import type { TopicEntry } from "../../src/catalog/catalog.ts";
 import type { PartitionLog } from "../../src/log/partition_log.ts";
+import { SeededRandom } from "../../src/platform/sim/random.ts";
 import { BatchHeader } from "../../src/protocol/records/batch.ts";
 import { decodeBatch } from "../../src/protocol/records/decode.ts";
 import { encodeBatch } from "../../src/protocol/records/encode.ts";
@@ -11,15 +12,10 @@ import type { ApplyRequest, Cursor } from "../../src/sql/messages.ts";
 import { Applier } from "../../src/tables/applier.ts";
 import { Table } from "../../src/tables/table.ts";
 
-/** Numbers from 0 to below 1, the same for a seed (mulberry32). */
+/** Numbers from 0 to below 1, the same for a seed. */
 function randomNumbers(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let t = Math.imul(state ^ (state >>> 15), 1 | state);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return ((t ^ (t >>> 14)) >>> 0) / 4294967296;
-  };
+  const source = new SeededRandom(seed);
+  return () => source.fraction();
 }
 
 /** The part of a log that the applier uses. */

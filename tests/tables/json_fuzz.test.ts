@@ -1,5 +1,6 @@
 /** Random and mutated JSON, with JSON.parse as the judge of what is JSON and what it means. */
 import { expect, test } from "bun:test";
+import { SeededRandom } from "../../src/platform/sim/random.ts";
 import { decodeBatch } from "../../src/protocol/records/decode.ts";
 import { encodeBatch } from "../../src/protocol/records/encode.ts";
 import { encodeStream } from "../../src/tables/arrow/stream.ts";
@@ -9,15 +10,9 @@ import { RowDecoder } from "../../src/tables/row_decoder.ts";
 import { compileTable } from "../../src/tables/row_schema.ts";
 
 const seed = Number(process.env.ROWLOG_SEED ?? 20261129);
-let state = seed;
-/** A whole number below `bound`, the same sequence for a seed. */
-function below(bound: number): number {
-  state = (state + 0x6d2b79f5) | 0;
-  let t = Math.imul(state ^ (state >>> 15), 1 | state);
-  t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-  return ((t ^ (t >>> 14)) >>> 0) % bound;
-}
-const pick = <T>(list: readonly T[]): T => list[below(list.length)]!;
+const random = new SeededRandom(seed);
+const below = (bound: number): number => random.below(bound);
+const pick = <T>(list: readonly T[]): T => random.pick(list);
 
 const strings = [
   '""',

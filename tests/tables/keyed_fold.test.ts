@@ -3,22 +3,15 @@
  * transactions of the applier were, and again when the table is made anew from its log.
  */
 import { afterAll, beforeAll, expect, test } from "bun:test";
+import { SeededRandom } from "../../src/platform/sim/random.ts";
 import type { RecordToEncode } from "../../src/protocol/records/encode.ts";
 import { Lake } from "./lake.ts";
 
 const seed = Number(process.env.ROWLOG_SEED ?? Date.now() % 1_000_000);
 
-let state = seed >>> 0;
-function random(below: number): number {
-  state = (state + 0x6d2b79f5) >>> 0;
-  let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-  mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-  return Math.floor((((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32) * below);
-}
-
-function pick<T>(values: readonly T[]): T {
-  return values[random(values.length)]!;
-}
+const source = new SeededRandom(seed);
+const random = (below: number): number => source.below(below);
+const pick = <T>(values: readonly T[]): T => source.pick(values);
 
 interface Row {
   a: number;
