@@ -163,7 +163,9 @@ export class WriteRun {
     const sql = returning === undefined ? body : `${body} RETURNING ${returning}`;
     const types = returning === undefined ? [] : this.answerTypes();
     const { columns, rows, produced } = await this.collect(sql, types, 0);
-    return { changes: [], rowsOnly: true, answer: { columns, rows: rows.map(rowText), produced } };
+    const changed = returning === undefined ? rows[0]?.[0] !== "0" : rows.length > 0;
+    const rowsOnly = changed || this.hasLocalRows;
+    return { changes: [], rowsOnly, answer: { columns, rows: rows.map(rowText), produced } };
   }
 
   /** `body`: the statement without RETURNING, or what stands for it. */

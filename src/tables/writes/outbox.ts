@@ -12,6 +12,7 @@ import type { Clock } from "../../base/clock.ts";
 import { KafkaError } from "../../base/kafka_error.ts";
 import { limits } from "../../base/limits.ts";
 import type { Logger } from "../../base/log.ts";
+import { SqlError } from "../../base/sql_error.ts";
 import type { Catalog, TopicEntry } from "../../catalog/catalog.ts";
 import type { PartitionLog } from "../../log/partition_log.ts";
 import { sequenceAfter } from "../../log/producer_state.ts";
@@ -137,7 +138,7 @@ export class Outbox {
     if (topic === undefined) entry.isGone = true;
     else this.findInLog(entry);
     this.kept.push(entry);
-    if (entry.end === undefined && !entry.isGone) await this.append([entry]);
+    if (entry.end === undefined && !entry.isGone) await this.append([entry], limits.sqlAppendWaitMs);
   }
 
   /** Looks for the entry in its log. */
@@ -214,8 +215,12 @@ export class Outbox {
     return found.length > 0;
   }
 
-  /** Appends entries in order and waits until they are durable, however long that takes. */
-  async append(entries: readonly OutboxEntry[]): Promise<void> {
+  /**
+   * Appends entries in order and waits until they are durable: as long as that takes, unless `waitMs` milliseconds are the limit. Then it throws
+   * SqlError 58030.
+   */
+  async append(entries: readonly OutboxEntry[], waitMs: number = Number.POSITIVE_INFINITY): Promise<void> {
+    const until = this.options.clock.monotonicMs() + waitMs;
     let pauseMs: number = limits.applierRetryMsMin;
     for (let reported = false; !this.closed; ) {
       try {
@@ -232,6 +237,8 @@ export class Outbox {
             reason: (error as Error).message,
           });
         reported = true;
+        if (this.options.clock.monotonicMs() >= until)
+          throw new SqlError("58030", `records that SQL has committed cannot be appended: ${(error as Error).message}`);
         await this.pause(pauseMs);
         pauseMs = Math.min(pauseMs * 2, limits.applierRetryMsMax);
       }

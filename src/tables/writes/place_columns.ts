@@ -1,5 +1,6 @@
 /**
- * `_offset`, `_partition` and `_timestamp` of rows that SQL writes: the node fills them in with the places that the records will have.
+ * `_offset`, `_partition` and `_timestamp` of rows that SQL writes, and `_key` where the table has a key: the node fills them in with what the
+ * records will have.
  */
 import { SqlError } from "../../base/sql_error.ts";
 import type { TableDefinition } from "../../catalog/entries.ts";
@@ -14,6 +15,7 @@ interface Place {
   partition: number;
   offset: number;
   timestampMs: number;
+  key: Uint8Array | null;
 }
 
 export class PlaceColumns {
@@ -23,6 +25,8 @@ export class PlaceColumns {
   private readonly offsetAt: number;
   private readonly partitionAt: number;
   private readonly timestampAt: number;
+  /** Of a keyed table only: others are given theirs. */
+  private readonly keyAt: number;
 
   constructor(session: EngineSession, definition: TableDefinition) {
     this.session = session;
@@ -31,10 +35,11 @@ export class PlaceColumns {
     this.offsetAt = at("_offset");
     this.partitionAt = at("_partition");
     this.timestampAt = at("_timestamp");
+    this.keyAt = definition.key === undefined ? -1 : at("_key");
   }
 
   get exist(): boolean {
-    return this.offsetAt >= 0 || this.partitionAt >= 0 || this.timestampAt >= 0;
+    return this.offsetAt >= 0 || this.partitionAt >= 0 || this.timestampAt >= 0 || this.keyAt >= 0;
   }
 
   private get isKeyed(): boolean {
@@ -59,8 +64,8 @@ export class PlaceColumns {
         throw new SqlError("428C9", `column ${name} tells where the record is, and cannot be given a value`);
   }
 
-  add(cells: readonly string[], partition: number, offset: number, timestampMs: number): void {
-    this.places.push({ cells, partition, offset, timestampMs });
+  add(place: Place): void {
+    this.places.push(place);
   }
 
   /** `before`: what `before` said. */
@@ -70,6 +75,7 @@ export class PlaceColumns {
     if (this.offsetAt >= 0) sets.push("_offset = s._o");
     if (this.partitionAt >= 0) sets.push("_partition = s._p");
     if (this.timestampAt >= 0) sets.push(`_timestamp = ${this.timeOf("s._t")}`);
+    if (this.keyAt >= 0) sets.push("_key = s._k");
     const table = quotedTable(this.definition);
     const rows = this.isKeyed ? this.byKey() : this.byRow(table, before);
     await this.session.collect(`UPDATE ${table} AS t SET ${sets.join(", ")} FROM ${rows}`);
@@ -98,15 +104,18 @@ export class PlaceColumns {
   private byKey(): string {
     const key = this.definition.key!;
     const columns = key.map((name) => this.definition.columns.findIndex((column) => column.name === name));
-    const rows = this.places.map(({ cells, offset, partition, timestampMs }) => {
+    const keyType = this.keyAt < 0 ? "" : this.definition.columns[this.keyAt]!.type;
+    const rows = this.places.map((place) => {
       const literals = columns.map((at) => {
         const type = parseType(this.definition.columns[at]!.type);
-        return cellLiteral(cells[at]!, typeName(storageType(type)), type.kind === "blob");
+        return cellLiteral(place.cells[at]!, typeName(storageType(type)), type.kind === "blob");
       });
-      return `(${literals.join(", ")}, ${offset}, ${partition}, ${timestampMs}::BIGINT)`;
+      const text = cellLiteral(JSON.stringify(new TextDecoder().decode(place.key ?? new Uint8Array(0))), "VARCHAR");
+      const record = keyType === "BLOB" ? `encode(${text})` : text;
+      return `(${literals.join(", ")}, ${place.offset}, ${place.partition}, ${place.timestampMs}::BIGINT, ${record})`;
     });
     const names = key.map((_name, i) => `k${i}`);
     const same = key.map((name, i) => `t.${quoteIdentifier(name)} = s.k${i}`);
-    return `(VALUES ${rows.join(", ")}) AS s(${names.join(", ")}, _o, _p, _t) WHERE ${same.join(" AND ")}`;
+    return `(VALUES ${rows.join(", ")}) AS s(${names.join(", ")}, _o, _p, _t, _k) WHERE ${same.join(" AND ")}`;
   }
 }

@@ -44,14 +44,14 @@ export class RowRecords {
     this.hasJson = definition.columns.some((column) => hasJson(parseType(column.type)));
   }
 
-  /** `cells`: JSON texts of all columns. Throws SqlError 22P02 for a JSON column whose text is not JSON. */
-  record(cells: readonly string[]): RowRecord {
+  /** `cells`: JSON texts of all columns. `withTime`: `_timestamp` goes into the record. Throws SqlError 22P02 for a JSON column whose text is not JSON. */
+  record(cells: readonly string[], withTime = true): RowRecord {
     return {
       key:
         this.keyPlaces.length > 0 ? this.key(this.keyPlaces.map((place) => cells[place]!)) : this.bytes(cells, "_key"),
       value: this.definition.raw ? this.bytes(cells, "_value") : this.value(cells),
       headers: this.headers(cells),
-      timestamp: this.timestamp(cells),
+      timestamp: withTime ? this.timestamp(cells) : undefined,
     };
   }
 

@@ -81,12 +81,15 @@ export class WriteTransaction {
     const added = homes && this.newHomes(homes);
     for (const change of changes) {
       const record =
-        change.kind === "upsert" ? records.record(change.cells) : records.tombstone(change.key, change.sequence);
+        change.kind === "upsert"
+          ? records.record(change.cells, givesTime(write))
+          : records.tombstone(change.key, change.sequence);
       const partition = this.partitionOf(record.key, topic, sticky, homes, added);
       if (change.kind === "upsert" && places.exist) {
         places.refuseGiven(change.cells);
         const offset = this.writes.log(topic, partition).logEndOffset + this.outgoing.count(topic, partition);
-        places.add(change.cells, partition, offset, record.timestamp ?? this.outgoing.nowMs);
+        const timestampMs = record.timestamp ?? this.outgoing.nowMs;
+        places.add({ cells: change.cells, partition, offset, timestampMs, key: record.key });
       }
       this.outgoing.add(topic, partition, record);
       if (definition.sequenceBy !== undefined)
@@ -307,6 +310,11 @@ export class WriteTransaction {
       this.outgoing.addBatch(topic, partition, batch);
     }
   }
+}
+
+/** Whether `_timestamp` of the changed rows is what the statement says, and not what they had before. */
+function givesTime({ verb, insert, sets }: WriteStatement): boolean {
+  return (verb === "insert" && insert?.conflict === "") || sets?.has("_timestamp") === true;
 }
 
 function mixed(topic: TopicEntry): SqlError {

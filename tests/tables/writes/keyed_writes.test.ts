@@ -203,3 +203,25 @@ test("produce() and its macros cannot be replaced or dropped", async () => {
   expect(await lake.state("DROP MACRO produce")).toBe("42501");
   expect(await lake.state("CREATE OR REPLACE MACRO produce(a) AS a")).toBe("0A000");
 });
+
+test("the record's own columns of a keyed table follow its records", async () => {
+  await lake.sql(
+    "CREATE TABLE own (id INTEGER PRIMARY KEY, v INTEGER, _key VARCHAR, _timestamp TIMESTAMP, _partition INTEGER, _offset BIGINT)",
+  );
+  await lake.sql("INSERT INTO own (id, v, _timestamp) VALUES (1, 1, TIMESTAMP '2020-01-01'), (2, 2, NULL)");
+  await lake.produce("own", ['{"id":3,"v":3}']);
+  await lake.sql("UPDATE own SET v = 10 WHERE id IN (1, 3)");
+  const columns = "id, v, _key, _partition, _offset, _timestamp > TIMESTAMP '2021-01-01'";
+  const rows = await lake.sql(`SELECT ${columns} FROM own ORDER BY id`);
+  expect(rows.map(([id, , key, partition, , isNew]) => [id, key, partition, isNew])).toEqual([
+    [1, '{"id":1}', 0, true],
+    [2, '{"id":2}', 0, true],
+    [3, '{"id":3}', 0, true],
+  ]);
+  expect(rows.map(([, , , , offset]) => offset).toSorted()).toEqual([1, 3, 4]);
+  const before = await lake.sqlText("SELECT * FROM own ORDER BY id");
+  await lake.stop();
+  lake.forgetDatabase();
+  await lake.start();
+  expect(await lake.sqlText("SELECT * FROM own ORDER BY id")).toEqual(before);
+});
