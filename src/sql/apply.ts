@@ -9,6 +9,8 @@ import { quoteIdentifier, quoteText } from "./types.ts";
 export function applyInserts(core: EngineCore, request: ApplyRequest): void {
   // Zero rows upset the library for later calls.
   const inserts = request.inserts.filter((insert) => insert.arrow.length > 0 || hasGone(insert));
+  core.files.takeFailure();
+  core.files.checkSpace(spaceFor(inserts));
   try {
     // Staged before the transaction and in the in-memory database: rows go into the write-ahead log once, not twice.
     inserts.forEach((insert, i) => {
@@ -24,13 +26,18 @@ export function applyInserts(core: EngineCore, request: ApplyRequest): void {
     core.write("COMMIT");
   } catch (error) {
     rollBack(core);
-    throw error;
+    throw core.files.commitFault(error);
   } finally {
     inserts.forEach((insert, i) => {
       if (insert.staging) core.write(`DROP TABLE IF EXISTS ${stagingDatabase}.${stagingTable(i)}`);
       if (hasGone(insert)) core.write(`DROP TABLE IF EXISTS ${stagingDatabase}.${goneTable(i)}`);
     });
   }
+}
+
+/** Bytes that DuckDB's log may grow by: more than the rows have as they come. */
+export function spaceFor(inserts: readonly { arrow: Uint8Array }[]): number {
+  return 64 * 1024 + 2 * inserts.reduce((sum, { arrow }) => sum + arrow.length, 0);
 }
 
 const stagingDatabase = "_topics";

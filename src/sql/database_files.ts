@@ -5,6 +5,8 @@
  * Invariant: the two header pages of the database file are written with everything before them synced (the log's checkpoint mark
  * among it), and are synced themselves before DuckDB goes on; so a checkpoint is atomic. The write-ahead log is synced by its owner (`syncLog`).
  */
+import { limits } from "../base/limits.ts";
+import { SqlError } from "../base/sql_error.ts";
 import type { Disk, DiskFile } from "../platform/disk.ts";
 import { parentOf } from "../platform/disk.ts";
 import { DatabaseFile } from "./database_file.ts";
@@ -131,6 +133,26 @@ export class DatabaseFiles {
       file.close();
     }
     return `${path} has no whole transaction from byte ${position} of ${bytes.length} on; that part was moved to ${path}.cut`;
+  }
+
+  /**
+   * Before a transaction that may write so many bytes. Throws SqlError 53100 when there is too little space: a commit that fails half way costs
+   * a new start (see `commitFault`). The reserve is less than the log's, so that what the log has taken can be applied.
+   */
+  checkSpace(bytes: number): void {
+    const { free, total } = this.disk.freeBytes(parentOf(this.path));
+    const reserve = Math.min(limits.diskReserveBytes, Math.floor(total / 20)) / 4;
+    if (free - bytes >= reserve) return;
+    throw new SqlError("53100", `the disk of ${this.path} is nearly full (${free} bytes free); free some space`);
+  }
+
+  /**
+   * What to throw for a transaction that failed. When the disk failed under it DuckDB cannot go on: it takes the rows back, but not the
+   * bytes of their texts, and the next text that it stores in their place has both (1.4.3). Only a new start gets rid of that.
+   */
+  commitFault(error: unknown): unknown {
+    if (this.failure === undefined || error instanceof SqlError) return error;
+    return new Error(`a transaction failed with the disk: ${this.failure.message}`);
   }
 
   takeFailure(): Error | undefined {

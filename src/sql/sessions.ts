@@ -5,6 +5,7 @@
  * open: DuckDB would wait for it for ever. A commit answers after its sync.
  */
 import { SqlError } from "../base/sql_error.ts";
+import { spaceFor } from "./apply.ts";
 import type { EngineCore } from "./engine_core.ts";
 import type { CommitRequest } from "./messages.ts";
 
@@ -48,14 +49,16 @@ export class Sessions {
     const session = this.find(id);
     const { calls } = this.core;
     if (!session.inTransaction) throw new SqlError("25P01", "there is no transaction to commit");
+    this.core.files.takeFailure();
     try {
+      this.core.files.checkSpace(spaceFor(inserts));
       for (const { schema = "main", table, arrow } of inserts)
         calls.insertArrow(session.connection, arrow, { schema, name: table, create: false });
       for (const statement of statements) calls.run(session.connection, statement);
       calls.run(session.connection, "COMMIT");
     } catch (error) {
       this.rollback(id);
-      throw error;
+      throw this.core.files.commitFault(error);
     }
     session.inTransaction = false;
     try {

@@ -39,6 +39,7 @@ for (let seed = from; seed < from + seeds && total.points < pointsWanted; seed++
   const { found } = explorer;
   total.seeds++;
   for (const key of ["points", "duringRecovery", "withSql"] as const) total[key] += found[key];
+  for (const [what, count] of found.work) work.set(what, (work.get(what) ?? 0) + count);
   if (values.verbose)
     console.log(`seed ${seed}: ${found.points} crash points, trace ${found.trace.toString(16)}, ${seconds()} s so far`);
 }

@@ -1,6 +1,6 @@
 /** The model of a lake after a recovery: what was found there is promised from then on, everything else is forgotten. */
 import type { Checks } from "./checks.ts";
-import { Model, type SentBatch, type Span, wasAcked } from "./model.ts";
+import { Model, type SentBatch, type Span, type SqlCommit, wasAcked } from "./model.ts";
 import type { SimulatedNode } from "./node.ts";
 import { readBatches } from "./stored_batch.ts";
 import { settle } from "./surroundings.ts";
@@ -16,6 +16,12 @@ export async function modelAfter(
   at: number,
 ): Promise<Model> {
   const after = new Model();
+  const commits = new Map<SqlCommit, SqlCommit>();
+  const commitOf = (commit: SqlCommit) => {
+    const known = commits.get(commit) ?? { ...commit, ...always };
+    commits.set(commit, known);
+    return known;
+  };
   after.nextNumber = before.nextNumber;
   for (const [name, { topic, state }] of checks.found) {
     after.addTopicChange(name, { ...always, state });
@@ -37,7 +43,7 @@ export async function modelAfter(
           baseOffset,
           lastOffset,
           stored: bytes ?? batch.stored,
-          commit: undefined,
+          commit: batch.commit && commitOf(batch.commit),
         });
       }
     });
