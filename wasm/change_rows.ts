@@ -1,7 +1,7 @@
 // Where the row is in a change event, for the usual ones: a bare envelope without a schema whose op is c, r or u.
 //
-// Invariant: an envelope that this takes, src/tables/changes/change_reader.ts reads as an upsert of the very bytes given here, in a table
-// whose columns need no conversion of what the row kernel takes. Everything else is declined.
+// Invariant: an envelope that this takes, src/tables/changes/change_reader.ts reads as an upsert of the row given here; what its values mean there,
+// the row kernel knows (event_values.ts) or declines. Everything else is declined.
 
 import { skipSpace, skipString, skipValue } from "./json_scan";
 import { JSON_STACK } from "./layout";

@@ -10,9 +10,10 @@
 //   0 kind u8, 1 width in bytes u8, 2 not null u8, 3 unit or scale u8, 4 precision or zone u8, 5 may be missing u8
 //   8 first 8 bytes of the name, 16 their mask (u64 each), 24 the name's address, 28 its length
 //   32 address of the values or of the text, 36 of the validity (a byte a row), 40 of the ends of texts, 44 what to add to each end
-//   48 bytes of text used, 52 rows that are null, 56 the row in which the field was last seen
+//   48 bytes of text used, 52 rows that are null, 56 the row in which the field was last seen, 60 and in which its value was last converted
 //   64 where its value begins and 68 ends in that row (0 for a missing one), 72 the address of its label, 76 the label's length
 
+import { eventValue, isUsualTime, readUnscaled } from "./event_values";
 import { BOOLEAN, DATE, DECIMAL, FIELD_BYTES, FLOAT, JSON, SIGNED, TIME, TIMESTAMP, UNSIGNED, VARCHAR } from "./json_fields";
 import { digitCount, digitValue, readDigits } from "./json_numbers";
 import {
@@ -28,10 +29,10 @@ import {
   skipValue,
   TRUE,
 } from "./json_scan";
-import { days, fraction, fractionDigits as timeDigits, readDate, readTime, seconds } from "./json_times";
-import { writeRow } from "./json_write";
-import { writeKeyOf } from "./row_keys";
+import { days, fraction, readDate, readTime, seconds, fractionDigits as timeDigits } from "./json_times";
+import { writeRow, writeSpliced } from "./json_write";
 import { JSON_STACK, POWERS } from "./layout";
+import { writeKeyOf } from "./row_keys";
 
 const PREDICTIONS: u32 = 256;
 /** Words of the record index: a record's value starts at word 3, its length is word 4. */
@@ -41,13 +42,17 @@ const RECORD_BYTES: usize = 28;
 let changed: bool = false;
 /** Rows with fields by which change events are told are declined. */
 let guarded: bool = false;
+/** The rows are of change events: their numbers and texts may mean what event_values.ts reads. */
+let ofEvents: bool = false;
+/** The row has a value that is to be written in place of what stands there. */
+let converted: bool = false;
 
 /**
  * Reads up to `count` rows whose values the record index at `records` gives, relative to `plain`. `predictions` has a byte for each
  * place in an object: the field that stood there last (255: none). Rows that must be written anew go to `rewritten`, one behind the
  * other; `rewrittenEnds` gets the end of each row's there (that of the row before for one that is kept). `keyFields` has the addresses of
  * `keyCount` fields: with any, row_keys.ts writes each row's key. `guard` (0 or 1): what looks like a change event may be no row. `copyKept` (0 or 1):
- * rows that are kept go to `rewritten` as they are, since they are not whole values. Returns the number of rows taken.
+ * the rows are of change events; those that are kept go to `rewritten`, since they are not whole values. Returns the number of rows taken.
  */
 export function jsonRows(
   plain: usize,
@@ -69,13 +74,18 @@ export function jsonRows(
   let to = rewritten;
   let keyTo = keys;
   guarded = guard != 0;
+  ofEvents = copyKept != 0;
   for (let row = 0; row < count; row++) {
     const start = plain + <usize>load<i32>(records, 12);
     const length = load<i32>(records, 16);
-    changed = false;
+    changed = converted = false;
     let taken = length >= 2 && readRow(start, start + <usize>length, row, fields, fieldCount, predictions);
     if (taken && changed) {
       const next = writeRow(to, fields, fieldsEnd, row);
+      if (next == 0) taken = false;
+      else to = next;
+    } else if (taken && converted) {
+      const next = writeSpliced(to, start, start + <usize>length, fields, fieldsEnd, row);
       if (next == 0) taken = false;
       else to = next;
     } else if (taken && copyKept != 0) {
@@ -83,7 +93,7 @@ export function jsonRows(
       to += length;
     }
     if (taken && keyCount > 0) {
-      keyTo = writeKeyOf(keyTo, keys, keyFields, keyCount, plain, records, keyRows + <usize>row * 12);
+      keyTo = writeKeyOf(keyTo, keys, keyFields, keyCount, plain, records, keyRows + <usize>row * 12, row);
       taken = keyTo != 0;
     }
     if (!taken) {
@@ -348,6 +358,7 @@ function readFloat(p: usize, field: usize, target: usize, row: i32): usize {
 }
 
 function readDecimal(p: usize, field: usize, target: usize, row: i32): usize {
+  if (ofEvents && load<u8>(p) == 0x22) return readEventDecimal(p, field, target, row);
   const from = p;
   p = readNumber(p);
   if (p == 0) return 0;
@@ -364,8 +375,42 @@ function readDecimal(p: usize, field: usize, target: usize, row: i32): usize {
   return p;
 }
 
+/** Base64 of the unscaled number, of the column's scale. */
+function readEventDecimal(p: usize, field: usize, target: usize, row: i32): usize {
+  p = readUnscaled(p);
+  if (p == 0) return 0;
+  const precision = <usize>load<u8>(field, 4);
+  const bound = precision < 19 ? load<i64>(POWERS + (precision << 3)) : i64.MAX_VALUE;
+  if (eventValue >= bound || eventValue <= -bound) return 0;
+  const at = target + (<usize>row << 4);
+  store<i64>(at, eventValue);
+  store<i64>(at, eventValue >> 63, 8);
+  return convertedTo(p, field, row);
+}
+
+/** A number of days, or of the column's parts of a second. */
+function readEventTime(p: usize, field: usize, target: usize, row: i32, kind: u32): usize {
+  const from = p;
+  p = readNumber(p);
+  if (p == 0 || fractionDigits != 0 || <usize>(digits + (negative ? 1 : 0)) != p - from) return 0;
+  if (mantissa > <u64>i64.MAX_VALUE || (negative && mantissa == 0)) return 0;
+  const value = negative ? -<i64>mantissa : <i64>mantissa;
+  const unitDigits = kind == TIMESTAMP ? <i32>load<u8>(field, 3) * 3 : 6;
+  if (unitDigits == 0 || !isUsualTime(kind, value, <i64>power(unitDigits))) return 0;
+  if (kind == DATE) store<i32>(target + (<usize>row << 2), <i32>value);
+  else store<i64>(target + (<usize>row << 3), value);
+  return convertedTo(p, field, row);
+}
+
+@inline
+function convertedTo(p: usize, field: usize, row: i32): usize {
+  store<i32>(field, row, 60);
+  converted = true;
+  return p;
+}
+
 function readTimes(p: usize, field: usize, target: usize, row: i32, kind: u32): usize {
-  if (load<u8>(p) != 0x22) return 0;
+  if (load<u8>(p) != 0x22) return ofEvents ? readEventTime(p, field, target, row, kind) : 0;
   p++;
   if (kind == TIME) {
     p = readTime(p, 6);

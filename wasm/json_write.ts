@@ -1,6 +1,7 @@
 // A row as the table stores it: compact JSON with every field, in the table's order. Values are taken from the text that was read, which
 // the reader took only where it is spelled as row JSON spells it, but for what is put right here.
 
+import { writeEventValue } from "./event_values";
 import { DECIMAL, FIELD_BYTES, FLOAT, TIME, TIMESTAMP, VARCHAR } from "./json_fields";
 import { NULL } from "./json_scan";
 
@@ -20,14 +21,30 @@ export function writeRow(to: usize, fields: usize, fieldsEnd: usize, row: i32): 
       to += 4;
       continue;
     }
-    to = writeValue(to, field, load<u32>(field, 64), load<u32>(field, 68));
+    to = writeValue(to, field, load<u32>(field, 64), load<u32>(field, 68), row);
     if (to == 0) return 0;
   }
   store<u8>(to++, 0x7d);
   return to;
 }
 
-export function writeValue(to: usize, field: usize, from: usize, end: usize): usize {
+/** Writes the row [start, end) as it stands, but for the values that were converted; 0 when its fields are not in the table's order. */
+export function writeSpliced(to: usize, start: usize, end: usize, fields: usize, fieldsEnd: usize, row: i32): usize {
+  let from = start;
+  for (let field = fields; field < fieldsEnd; field += FIELD_BYTES) {
+    if (load<i32>(field, 60) != row) continue;
+    const value = <usize>load<u32>(field, 64);
+    if (value < from) return 0;
+    memory.copy(to, from, value - from);
+    to = writeEventValue(to + (value - from), field, row);
+    from = load<u32>(field, 68);
+  }
+  memory.copy(to, from, end - from);
+  return to + (end - from);
+}
+
+export function writeValue(to: usize, field: usize, from: usize, end: usize, row: i32): usize {
+  if (load<i32>(field, 60) == row) return writeEventValue(to, field, row);
   const kind = <u32>load<u8>(field);
   // The shortest spelling of a float is not its text's.
   if (kind == FLOAT) return 0;

@@ -2,6 +2,7 @@
 
 import { initPatterns } from "./copy";
 import { crc32c, initCrc32c } from "./crc32c";
+import { initBase64 } from "./event_values";
 import { initPowers } from "./json_numbers";
 import { initMonths } from "./json_times";
 import { ARENA, SUMMARY } from "./layout";
@@ -43,3 +44,4 @@ initCrc32c();
 initPatterns();
 initPowers();
 initMonths();
+initBase64();

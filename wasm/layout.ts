@@ -19,6 +19,8 @@ export const POWERS: usize = 50176;
 export const MONTHS: usize = 50560;
 /** What a JSON value that is passed over has open, a byte a level. */
 export const JSON_STACK: usize = 51200;
+/** What each sign stands for in base64; 255 for none. */
+export const BASE64: usize = 52224;
 /** Hash tables of the LZ4 and Snappy encoders. */
 export const LZ4_TABLE: usize = 65536;
 export const LZ4_HASH_BITS: i32 = 14;

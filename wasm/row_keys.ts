@@ -20,6 +20,7 @@ export function writeKeyOf(
   plain: usize,
   record: usize,
   target: usize,
+  row: i32,
 ): usize {
   const start = to;
   store<u8>(to++, 0x7b);
@@ -31,7 +32,7 @@ export function writeKeyOf(
     to += label;
     const from = <usize>load<u32>(field, 64);
     if (from == 0) return 0;
-    to = writeValue(to, field, from, load<u32>(field, 68));
+    to = writeValue(to, field, from, load<u32>(field, 68), row);
     if (to == 0) return 0;
   }
   store<u8>(to++, 0x7d);

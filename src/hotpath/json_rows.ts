@@ -106,6 +106,7 @@ export class JsonRowKernel {
       this.template.fill(255, at + 16, at + 16 + Math.min(name.length, 8));
       view.setInt32(at + 28, name.length, true);
       view.setInt32(at + 56, -1, true);
+      view.setInt32(at + 60, -1, true);
       this.nameStarts.push(names.length);
       names.push(...name);
       this.labelStarts.push(names.length);
@@ -130,8 +131,8 @@ export class JsonRowKernel {
 
   /**
    * Takes rows from record `from` on, at most up to record `to` of the record index (`fieldsPerRecord` words a record; positions
-   * in `plain`). `mayMiss`: for each field, whether a row without it has null there. `copyKept`: the sink gets the text of every
-   * row as one that must be written anew. Returns how many: 0 when the first one is not for the kernel. Call again for the next.
+   * in `plain`). `mayMiss`: for each field, whether a row without it has null there. `copyKept`: the rows are of change events without a schema, whose
+   * decimals are base64 and whose times are numbers; the sink gets the text of every row as one that must be written anew. Returns how many: 0 when the first one is not for the kernel. Call again for the next.
    */
   take(
     plain: Uint8Array,
