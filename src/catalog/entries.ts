@@ -33,6 +33,8 @@ export interface TableDefinition {
   format?: TableFormat;
   /** From WITH: the row with the greatest value of this column wins, instead of the last one. */
   sequenceBy?: string;
+  /** From WITH: what the source of change events sends in place of a value that it left out, where it is not Debezium's usual text. */
+  unavailableValue?: string;
   /** Earlier versions, the oldest first. */
   history?: TableVersion[];
   /** What each ALTER TABLE did to DuckDB's table, the first one first. */

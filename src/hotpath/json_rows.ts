@@ -131,8 +131,9 @@ export class JsonRowKernel {
 
   /**
    * Takes rows from record `from` on, at most up to record `to` of the record index (`fieldsPerRecord` words a record; positions
-   * in `plain`). `mayMiss`: for each field, whether a row without it has null there. `copyKept`: the rows are of change events without a schema, whose
-   * decimals are base64 and whose times are numbers; the sink gets the text of every row as one that must be written anew. Returns how many: 0 when the first one is not for the kernel. Call again for the next.
+   * in `plain`). `mayMiss`: for each field, whether a row without it has null there. `copyKept`: the rows are of
+   * change events without a schema, whose decimals are base64 and whose times are numbers; the sink gets the text of every row as one that
+   * must be written anew. Returns how many: 0 when the first one is not for the kernel. Call again for the next.
    */
   take(
     plain: Uint8Array,

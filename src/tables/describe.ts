@@ -37,7 +37,7 @@ interface Described {
 export async function describeTable(
   engine: SqlEngine,
   create: CreateTable,
-  options: Pick<TableOptions, "format" | "sequenceBy"> = {},
+  options: Pick<TableOptions, "format" | "sequenceBy" | "unavailableValue"> = {},
 ): Promise<TableDefinition> {
   const { schema, name } = create;
   const described = await inSchemaOfItsOwn(engine, create);
@@ -57,6 +57,7 @@ export async function describeTable(
     ...(described.key ? { key: described.key } : {}),
     ...(options.format ? { format: options.format } : {}),
     ...(options.sequenceBy ? { sequenceBy: options.sequenceBy } : {}),
+    ...(options.unavailableValue ? { unavailableValue: options.unavailableValue } : {}),
     raw: false,
   };
   const compiled = compileTable(definition);

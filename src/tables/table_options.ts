@@ -1,5 +1,5 @@
 /**
- * What CREATE TABLE's WITH says: `partitions`, `format`, `sequence_by`, and the topic's configs by Kafka's names.
+ * What CREATE TABLE's WITH says: `partitions`, `format`, `sequence_by`, `unavailable_value`, and the topic's configs by Kafka's names.
  */
 import { SqlError } from "../base/sql_error.ts";
 import { type TableDefinition, type TableFormat, tableFormats } from "../catalog/entries.ts";
@@ -11,6 +11,7 @@ export interface TableOptions {
   configs: Map<string, string>;
   format?: TableFormat;
   sequenceBy?: string;
+  unavailableValue?: string;
 }
 
 /** `options`: names and values as parseCreateTable gives them. Throws SqlError 22023. */
@@ -21,6 +22,7 @@ export function tableOptions(options: readonly [string, string][]): TableOptions
     if (name === "partitions") result.partitions = partitionCount(value);
     else if (name === "format") result.format = tableFormat(value);
     else if (name === "sequence_by") result.sequenceBy = value;
+    else if (name === "unavailable_value") result.unavailableValue = unavailableValue(value);
     else configs.push([name, value]);
   }
   try {
@@ -43,6 +45,11 @@ function tableFormat(value: string): TableFormat {
   if (!tableFormats.includes(format))
     throw new SqlError("22023", `format = ${value}: it can be ${tableFormats.map((one) => `'${one}'`).join(", ")}`);
   return format;
+}
+
+function unavailableValue(value: string): string {
+  if (value === "") throw new SqlError("22023", "unavailable_value = '': an empty text is a value like any other");
+  return value;
 }
 
 /** Types whose values have an order that a later row can be told by. */

@@ -49,11 +49,7 @@ export class ChangeReader {
   why: SkipReason = "heartbeat";
   message = "";
 
-  /** `placeholder`: the connector's `unavailable.value.placeholder`, where it is not the usual one. */
-  constructor(
-    definition: Pick<TableDefinition, "columns" | "key" | "format" | "raw">,
-    options: { placeholder?: string } = {},
-  ) {
+  constructor(definition: Pick<TableDefinition, "columns" | "key" | "format" | "unavailableValue" | "raw">) {
     this.keyNames = definition.key ?? [];
     this.columns = new Set(definition.columns.map(({ name }) => name));
     const format = definition.format ?? "auto";
@@ -61,7 +57,7 @@ export class ChangeReader {
     this.format = format === "auto" && !guessed ? "json" : format;
     this.lastWasChange = this.format === "debezium";
     this.programs = new Programs(definition);
-    this.context = new Conversion(new Placeholder(options.placeholder));
+    this.context = new Conversion(new Placeholder(definition.unavailableValue));
     this.key = new KeyReader(this.keyNames, this.programs, this.context);
   }
 

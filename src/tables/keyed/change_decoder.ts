@@ -73,7 +73,9 @@ export class ChangeDecoder {
     if (options.kernel === false || schema.raw) return;
     this.takesPlain = fromLog || options.resolved || definition.format !== "debezium";
     // Without a key, an event may have none of the table's columns and still be taken; JSON comes as text in events.
-    const readsEvents = this.changes.interpretsValues && this.key !== undefined && !schema.fields.some(isJson);
+    // The kernel knows the usual text in place of values that were not sent.
+    const isUsual = definition.unavailableValue === undefined && !schema.fields.some(isJson);
+    const readsEvents = this.changes.interpretsValues && this.key !== undefined && isUsual;
     if (readsEvents) this.events = new EventRows();
     if (this.takesPlain || readsEvents)
       this.kernel = RowKernel.create(schema.fields, {

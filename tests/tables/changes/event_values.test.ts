@@ -69,7 +69,7 @@ const odd = [
   '"////////////"',
 ];
 
-function valueOf(name: keyof typeof types, random: Random): string {
+function randomValue(name: keyof typeof types, random: Random): string {
   if (random.below(40) === 0) return odd[random.below(odd.length)]!;
   switch (name) {
     case "id":
@@ -103,7 +103,9 @@ function valueOf(name: keyof typeof types, random: Random): string {
 
 function eventOf(random: Random, names: readonly (keyof typeof types)[]): string {
   const space = random.below(20) === 0 ? " " : "";
-  const fields = names.filter(() => random.below(40) > 0).map((name) => `"${name}":${space}${valueOf(name, random)}`);
+  const fields = names
+    .filter(() => random.below(40) > 0)
+    .map((name) => `"${name}":${space}${randomValue(name, random)}`);
   if (random.below(30) === 0) fields.push('"unknown":[1]');
   if (random.below(30) === 0) fields.reverse();
   return `{"before":null,"after":{${fields.join(`,${space}`)}},"source":{"connector":"postgresql"},"op":"${"cru"[random.below(3)]}","ts_ms":1}`;

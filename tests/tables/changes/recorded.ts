@@ -41,6 +41,7 @@ export function definitionOf(columns: Record<string, string>, options: TableOpti
     unique: [],
     key: options.key ?? ["id"],
     ...(options.format ? { format: options.format } : {}),
+    ...(options.placeholder ? { unavailableValue: options.placeholder } : {}),
     raw: false,
   };
 }
@@ -67,7 +68,7 @@ export class TestTable {
     // A keyless table is written as an empty key.
     this.definition = definitionOf(columns, options);
     if (options.key?.length === 0) delete this.definition.key;
-    this.reader = new ChangeReader(this.definition, options.placeholder ? { placeholder: options.placeholder } : {});
+    this.reader = new ChangeReader(this.definition);
   }
 
   change(key: string | Uint8Array | null, value: string | Uint8Array | null): Change {
