@@ -97,15 +97,20 @@ export class Compactor {
   /** Compacts all that is due; gives the number of compactions. A call during another one joins it. */
   run(): Promise<number> {
     if (!this.options.enabled) return Promise.resolve(0);
-    this.running ??= this.work().finally(() => {
-      this.running = undefined;
-    });
+    this.running ??= this.work()
+      .catch((error: Error) => {
+        this.host.context.logger.error("the search for logs to compact failed", { stack: error.stack });
+        return 0;
+      })
+      .finally(() => {
+        this.running = undefined;
+      });
     return this.running;
   }
 
   /** Resolves when no compaction is under way; the host must be closing, so that none goes on for long. */
   async settled(): Promise<void> {
-    await this.running?.catch(() => undefined);
+    await this.running;
   }
 
   /** Bytes of the partitions that could not be read. */
