@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, test } from "bun:test";
 import { chosenClients, missing } from "./clients.ts";
 import { limiter } from "./limiter.ts";
 import { Stage } from "./scenario.ts";
+import { sqlWriteScenarios } from "./scenarios/sql_writes.ts";
 import { tableScenarios } from "./scenarios/tables.ts";
 import { startRowlog } from "./target.ts";
 
@@ -21,7 +22,7 @@ afterAll(async () => {
 for (const client of chosenClients()) {
   const why = missing(client);
   describe(client.name, () => {
-    for (const scenario of tableScenarios) {
+    for (const scenario of [...tableScenarios, ...sqlWriteScenarios]) {
       const perform = () =>
         atOnce(async () => {
           const stage = new Stage(client, target, scenario.name);
