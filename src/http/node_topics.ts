@@ -139,17 +139,23 @@ async function read(
 ): Promise<RecordsAnswer> {
   const log = node.topics.log(topic, options.partition);
   const from = options.offset < 0 ? Math.max(log.logStartOffset, log.highWatermark + options.offset) : options.offset;
-  let records = readRecords(log, from, options.limit);
-  if (records.length === 0 && options.waitMs > 0) {
+  let read = readRecords(log, from, options.limit);
+  if (read.records.length === 0 && options.waitMs > 0) {
     await nextAdvance(node, log, options.waitMs, options.endings);
-    records = readRecords(log, from, options.limit);
+    read = readRecords(log, from, options.limit);
   }
-  const last = records.at(-1);
   const { logStartOffset, highWatermark } = log;
-  return { records, nextOffset: last ? last.offset + 1 : from, logStartOffset, highWatermark };
+  return { ...read, logStartOffset, highWatermark };
 }
 
-function readRecords(log: PartitionLog, from: number, limit: number): StoredRecord[] {
+/** `nextOffset`: where to read on, which may lie behind offsets that compaction took away. */
+function readRecords(
+  log: PartitionLog,
+  from: number,
+  limit: number,
+): { records: StoredRecord[]; nextOffset: number } {
+  /** The first record that is left for another time. */
+  let leftFrom: number | undefined;
   const records: StoredRecord[] = [];
   let next = from;
   let bytes = 0;
@@ -162,7 +168,11 @@ function readRecords(log: PartitionLog, from: number, limit: number): StoredReco
         next = batch.header.lastOffset + 1;
         if (batch.header.isControl) continue;
         for (const { offset, timestamp, key, value, headers } of batch) {
-          if (offset < from || records.length >= limit || bytes >= limits.httpReadBytesMax) continue;
+          if (offset < from) continue;
+          if (records.length >= limit || bytes >= limits.httpReadBytesMax) {
+            leftFrom ??= offset;
+            continue;
+          }
           bytes += (key?.length ?? 0) + (value?.length ?? 0);
           for (const header of headers) bytes += header.key.length + (header.value?.length ?? 0);
           records.push({
@@ -178,7 +188,7 @@ function readRecords(log: PartitionLog, from: number, limit: number): StoredReco
     }
     if (next <= before) break;
   }
-  return records;
+  return { records, nextOffset: leftFrom ?? next };
 }
 
 /** Resolves when the log has grown, the time is over, or one of the signals is aborted. */
