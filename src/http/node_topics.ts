@@ -149,11 +149,7 @@ async function read(
 }
 
 /** `nextOffset`: where to read on, which may lie behind offsets that compaction took away. */
-function readRecords(
-  log: PartitionLog,
-  from: number,
-  limit: number,
-): { records: StoredRecord[]; nextOffset: number } {
+function readRecords(log: PartitionLog, from: number, limit: number): { records: StoredRecord[]; nextOffset: number } {
   /** The first record that is left for another time. */
   let leftFrom: number | undefined;
   const records: StoredRecord[] = [];
