@@ -131,6 +131,8 @@ export const limits = {
   sqlWriteWaitMs: 30_000,
   /** Longest wait of a COMMIT's answer for the logs, in milliseconds; the records are appended in any case. */
   sqlAppendWaitMs: 30_000,
+  /** Age of a SQL transaction past which its next statement is refused, in milliseconds: DuckDB's log cannot be folded while it is open. */
+  sqlTransactionMs: 600_000,
   /** Open SQL sessions. */
   sqlSessionsMax: 1_000,
   /** Time after which a session without a transaction is closed when nobody uses it, in milliseconds. */

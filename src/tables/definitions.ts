@@ -257,7 +257,8 @@ export class Definitions {
     } finally {
       await session.close().catch(() => undefined);
     }
-    await engine.checkpoint();
+    // Soon: a transaction that only reads may hold it up, and producers must not wait for that.
+    engine.checkpoint().catch(() => undefined);
   }
 
   /** As DuckDB finds names: the exact one, else one that differs in case. */

@@ -4,6 +4,7 @@
  * Invariant: a statement that fails ends its transaction at once, and with it the gates and the turn that it holds; what follows is refused until
  * ROLLBACK or COMMIT. One statement at a time; the caller sees to that.
  */
+import { limits } from "../../base/limits.ts";
 import { SqlError } from "../../base/sql_error.ts";
 import type { SqlEngine } from "../../sql/engine.ts";
 import type { EngineSession } from "../../sql/engine_session.ts";
@@ -33,6 +34,8 @@ export class SqlSession {
   private readonly engine: () => Promise<SqlEngine>;
   private state: State = { kind: "none" };
   private connection: EngineSession | undefined;
+  /** Of the transaction, on the monotonic clock. */
+  private beganAt = 0;
 
   constructor(writes: Writes, engine: () => Promise<SqlEngine>) {
     this.writes = writes;
@@ -47,6 +50,7 @@ export class SqlSession {
     if (this.state.kind !== "none")
       throw new SqlError("25001", "a transaction is open already: COMMIT or ROLLBACK ends it");
     this.state = { kind: "pending" };
+    this.beganAt = this.writes.monotonicMs();
   }
 
   async commit(): Promise<Placement[]> {
@@ -155,6 +159,8 @@ export class SqlSession {
 
   private async orFail<T>(work: () => Promise<T>): Promise<T> {
     try {
+      if (this.writes.monotonicMs() - this.beganAt > limits.sqlTransactionMs)
+        throw new SqlError("25P03", `a transaction may be open for ${limits.sqlTransactionMs} ms; it was rolled back`);
       return await work();
     } catch (error) {
       const why = error instanceof SqlError ? error : new SqlError("XX000", (error as Error).message);

@@ -72,6 +72,10 @@ export class Writes {
     return this.options.clock.nowMs();
   }
 
+  monotonicMs(): number {
+    return this.options.clock.monotonicMs();
+  }
+
   /** Waits for the turn. Throws SqlError 55P03. */
   async transaction(session: EngineSession, begun: boolean): Promise<WriteTransaction> {
     const endTurn = await this.takeTurn();

@@ -1,5 +1,10 @@
 /** ALTER TABLE: rows and records before and after, crashes between catalog and DuckDB, tables made anew from logs of several versions. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
+import { spawn } from "node:child_process";
+import { mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { Lake } from "../lake.ts";
 
 let lake: Lake;
@@ -114,6 +119,24 @@ test("a crash between the catalog and DuckDB is put right at the next start", as
   await lake.start();
   await lake.produce("c", ['{"id":2}']);
   expect(await rows("c")).toEqual(["[1,7]", "[2,7]"]);
+});
+
+test("a node that is killed has its alterations from DuckDB's log", async () => {
+  const directory = mkdtempSync(join(tmpdir(), "rowlog-alter-"));
+  const script = fileURLToPath(new URL("./alter_child.ts", import.meta.url));
+  const child = spawn(process.execPath, [script, directory], { stdio: "inherit" });
+  await new Promise((resolve) => child.on("close", resolve));
+  expect(child.signalCode).toBe("SIGKILL");
+  const killed = await Lake.open(undefined, directory);
+  const expected = ['[1,"x",1]', '[2,"y",2]', '[3,"z",null]'];
+  expect(await killed.sqlText("SELECT * FROM t ORDER BY id")).toEqual(expected);
+  expect(await killed.state("INSERT INTO t (id) VALUES (4)")).toBe("23502");
+  expect(await killed.sql("SELECT comment FROM duckdb_tables() WHERE table_name = 't'")).toEqual([["altered"]]);
+  await killed.stop();
+  killed.forgetDatabase();
+  await killed.start();
+  expect(await killed.sqlText("SELECT * FROM t ORDER BY id")).toEqual(expected);
+  await killed.close();
 });
 
 test("batches in flight meet one version each", async () => {
