@@ -32,7 +32,7 @@ export async function backup(lake: string, directory: string, flags: BackupFlags
       lock.release();
     }
   }
-  const url = flags.url ?? io.environment.ROWLOG_URL ?? nodeAddress(lake);
+  const url = flags.url ?? nodeAddress(lake) ?? io.environment.ROWLOG_URL;
   if (url === undefined)
     throw new CliError(`a node runs on "${lake}", but has not said where; give its HTTP address with --url`);
   const client = new SqlClient(url);

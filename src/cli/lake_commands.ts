@@ -10,7 +10,7 @@ export function addLakeCommands(program: Command, { io, act }: CommandContext): 
     .description("copy a lake, with checksums")
     .option(
       "--url <URL>",
-      "HTTP address of the node that runs on the lake [env: ROWLOG_URL] [default: what the lake says]",
+      "HTTP address of the node that runs on the lake [default: what the lake says, else ROWLOG_URL]",
     )
     .action((lake, directory, flags) =>
       act(async () => (await import("./backup.ts")).backup(lake, directory, flags, io)),
