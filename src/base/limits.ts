@@ -21,6 +21,8 @@ export const limits = {
   fetchAnswerBytesMax: 57_671_680,
   /** Partitions that one DescribeTopicPartitions answer lists (Kafka's max.request.partition.size.limit). */
   describedPartitionsMax: 2_000,
+  /** Longest wait of a Fetch that has only batches without records to answer with, in milliseconds. */
+  emptiedWaitMs: 100,
   /** Longest wait of a Fetch, in milliseconds. */
   fetchWaitMsMax: 60_000,
   /** Incremental fetch sessions (max.incremental.fetch.session.cache.slots). */

@@ -4,6 +4,9 @@
  * An answer is due when min bytes are there, at once for any partition error or a partition that has filled its own
  * limit, else at the deadline. The first partition that has data gives at least one batch, however large, so that a
  * client always gets on (KIP-74).
+ *
+ * Batches of which only the header is left do not count as data: a client that looks at records only (KafkaJS) would ask for them again at
+ * once, and for ever. Such an answer waits a moment; others learn from it how far the log goes.
  */
 import { errorCodeOf } from "../base/kafka_error.ts";
 import { limits } from "../base/limits.ts";
@@ -48,17 +51,21 @@ export async function readWhenReady(
 ): Promise<FetchedPartition[]> {
   const first = readAll(targets, wish, context);
   if (first.isEnough || wish.maxWaitMs <= 0) return first.partitions;
-  return await waitFor(targets, wish, context);
+  const maxWaitMs = first.hasEmptied ? Math.min(wish.maxWaitMs, limits.emptiedWaitMs) : wish.maxWaitMs;
+  return await waitFor(targets, { ...wish, maxWaitMs }, context);
 }
 
 interface Reading {
   partitions: FetchedPartition[];
   isEnough: boolean;
+  /** A partition has only batches without records. */
+  hasEmptied: boolean;
 }
 
 function readAll(targets: FetchTarget[], wish: FetchWish, context: RequestContext): Reading {
   let room = Math.min(wish.maxBytes, limits.fetchAnswerBytesMax);
   let bytes = 0;
+  let emptiedBytes = 0;
   let isEnough = targets.length === 0;
   const partitions: FetchedPartition[] = [];
   for (const target of targets) {
@@ -66,11 +73,27 @@ function readAll(targets: FetchTarget[], wish: FetchWish, context: RequestContex
     partitions.push(partition);
     room -= partition.bytes;
     bytes += partition.bytes;
+    if (isEmptied(partition)) emptiedBytes += partition.bytes;
     isEnough ||= partition.errorCode !== 0;
   }
-  // Only a reading below min bytes, which is small, is looked at closer.
-  isEnough ||= bytes >= wish.minBytes || partitions.some(hasFilledItsLimit);
-  return { partitions, isEnough };
+  // Only a reading below min bytes, which is small, is looked at closer for its end.
+  isEnough ||= bytes - emptiedBytes >= wish.minBytes || partitions.some(hasFilledItsLimit);
+  return { partitions, isEnough, hasEmptied: emptiedBytes > 0 };
+}
+
+/** Whether there are batches, and none of them has a record. */
+function isEmptied({ records }: FetchedPartition): boolean {
+  const first = records[0];
+  return first !== undefined && new BatchHeader(first).recordCount === 0 && records.every(hasNoRecord);
+}
+
+function hasNoRecord(batches: Uint8Array): boolean {
+  for (let at = 0; at + batchHeaderBytes <= batches.length; ) {
+    const header = new BatchHeader(batches, at);
+    if (header.recordCount > 0) return false;
+    at += header.sizeBytes;
+  }
+  return true;
 }
 
 /** There is more below the high watermark than was read: waiting would bring nothing. */
