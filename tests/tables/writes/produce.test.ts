@@ -77,3 +77,16 @@ test("outside of its rules", async () => {
   expect(await lake.state("CREATE VIEW produces AS SELECT produce('plain', 'k', 'v') AS p")).toBe("0A000");
   expect(await lake.state("CREATE TABLE checked (a INTEGER CHECK (produce('plain', 'k', 'v') > 0))")).toBe("0A000");
 });
+
+test("change events by produce(); a truncation is SQL's to make", async () => {
+  await lake.sql("CREATE TABLE events (id INTEGER PRIMARY KEY, v VARCHAR)");
+  await lake.sql("INSERT INTO events VALUES (1, 'a'), (2, 'b')");
+  await lake.sql(`SELECT produce('events', NULL, '{"op":"u","before":null,"after":{"id":1,"v":"c"}}')`);
+  expect(await lake.sql("SELECT * FROM events ORDER BY id")).toEqual([
+    [1, "c"],
+    [2, "b"],
+  ]);
+  expect(
+    await lake.failure(`SELECT produce('events', NULL, '{"op":"t","before":null,"after":null,"source":{}}')`),
+  ).toContain("TRUNCATE");
+});
