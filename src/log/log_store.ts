@@ -222,7 +222,10 @@ export class LogStore {
   private removeFolder(path: string): void {
     const { disk, directory, clock } = this.context;
     if (!disk.stat(path)) return;
-    const doomed = `${directory}/${clock.nowMs()}-${this.deletions++}${deletedEnding}`;
+    const nameOf = () => `${directory}/${clock.nowMs()}-${this.deletions++}${deletedEnding}`;
+    let doomed = nameOf();
+    // One that an earlier process did not get to the end of, at what the clock says was the same time.
+    while (disk.stat(doomed)) doomed = nameOf();
     disk.rename(path, doomed);
     this.removeLater(doomed);
   }
