@@ -53,8 +53,8 @@ export const limits = {
   logFilesOpenMax: 512,
   /** Memory that large reads of the log for consumers use again, in bytes. */
   readPoolBytesMax: 64 * 1024 * 1024,
-  /** Batches without records that a read of the log passes over in search of one that has some, in bytes. */
-  emptiedBytesPassedMax: 64 * 1024,
+  /** Batches without records that one read of the log passes over in search of one that has some, in bytes; the next one goes on from there. */
+  emptiedBytesPassedMax: 256 * 1024,
   /** Memory that large request frames use again, in bytes; what nobody needs goes within 20 s. */
   framePoolBytesMax: 64 * 1024 * 1024,
   /** Memory for recent batches that tail consumers are answered from, in bytes; batches that are not durable come on top. */
@@ -141,12 +141,14 @@ export const limits = {
   sqlSessionIdleMs: 600_000,
   /** Depth of nesting of one JSON value. */
   jsonDepthMax: 500,
-  /** Schema blocks of change events that are remembered for each table, and the largest that is taken, in bytes. */
+  /** Schema blocks of change events that are remembered for each table, and the largest that is taken, which is also all of them together, in bytes. */
   changeSchemasMax: 32,
   changeSchemaBytesMax: 4 * 1024 * 1024,
-  /** Bytes of one decimal of a change event, and its largest scale either way (PostgreSQL's numeric has 16,383 digits behind the point). */
+  /** Bytes of one decimal of a change event, and its largest scale either way: more digits than any column is declared with. */
   changeDecimalBytesMax: 1_024,
-  changeDecimalScaleMax: 16_383,
+  changeDecimalScaleMax: 1_000,
+  /** Bits of one value of a change event that become digits of a text. */
+  changeBitsMax: 65_536,
   /** Largest body of one HTTP request, in bytes. */
   httpBodyBytesMax: 16 * 1024 * 1024,
   /** Records in one HTTP read; more are had by asking again from `next_offset`. */

@@ -30,6 +30,8 @@ export class PartitionReader {
   private readonly state: LogState;
   /** Where the last reads from files ended: a consumer that reads on starts there without a search. */
   private readonly resume = new Map<number, { segment: Segment; position: number }>();
+  /** From an offset at which there are emptied batches, up to where no record is. */
+  private readonly passed = new Map<number, number>();
 
   constructor(state: LogState) {
     this.state = state;
@@ -51,24 +53,29 @@ export class PartitionReader {
       );
     if (offset >= limit) return [];
     const parts = this.readAt(offset, limit, options);
-    return isDurable ? this.passEmptied(parts, limit, options) : parts;
+    return isDurable ? this.passEmptied(offset, parts, limit, options) : parts;
   }
 
   /**
    * Goes on to where records are when all batches of a read are emptied ones: clients that only look at records (KafkaJS) would ask for
-   * the same offset for ever where those end a segment. What is left out is a gap, which no client minds. Without records up to the
-   * end, or with too much to pass, the answer is what was read first: its last offset leads on.
+   * the same offset for ever. What is left out is a gap, which no client minds. Without records up to the end, the answer is what was read
+   * first: its last offset leads on. The same with very many to pass, of which each read passes some.
    */
-  private passEmptied(parts: Uint8Array[], limit: number, options: ReadOptions): Uint8Array[] {
+  private passEmptied(offset: number, parts: Uint8Array[], limit: number, options: ReadOptions): Uint8Array[] {
+    const behind = offsetBehindEmptied(parts);
+    if (behind === undefined) return parts;
+    let next = Math.max(behind, this.passed.get(offset) ?? 0);
     let passedBytes = 0;
-    for (let ahead = parts; ; ) {
-      const next = offsetBehindEmptied(ahead);
-      if (next === undefined) return ahead;
+    while (next < limit && passedBytes < limits.emptiedBytesPassedMax) {
+      const ahead = this.readAt(next, limit, options);
+      if (ahead.length === 0) break;
+      const end = offsetBehindEmptied(ahead);
+      if (end === undefined) return ahead;
       for (const part of ahead) passedBytes += part.length;
-      if (next >= limit || passedBytes > limits.emptiedBytesPassedMax) return parts;
-      ahead = this.readAt(next, limit, options);
-      if (ahead.length === 0) return parts;
+      next = end;
     }
+    put(this.passed, offset, next);
+    return parts;
   }
 
   private readAt(offset: number, limit: number, options: ReadOptions): Uint8Array[] {
@@ -119,9 +126,7 @@ export class PartitionReader {
   }
 
   private remember(offset: number, segment: Segment, position: number): void {
-    this.resume.delete(offset);
-    if (this.resume.size >= 8) this.resume.delete(this.resume.keys().next().value!);
-    this.resume.set(offset, { segment, position });
+    put(this.resume, offset, { segment, position });
   }
 
   /** Forgets positions, because files were cut or removed. */
@@ -132,6 +137,13 @@ export class PartitionReader {
   private damage(segment: Segment, position: number): KafkaError {
     return new KafkaError("CORRUPT_MESSAGE", `${segment.logPath} has no record batch at position ${position}`);
   }
+}
+
+/** Remembers for the offsets that were read last. */
+function put<T>(map: Map<number, T>, offset: number, value: T): void {
+  map.delete(offset);
+  if (map.size >= 8) map.delete(map.keys().next().value!);
+  map.set(offset, value);
 }
 
 /** The offset behind whole batches of which none has a record; undefined when one has, or there are none. */

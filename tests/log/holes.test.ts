@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import { limits } from "../../src/base/limits.ts";
 import { decodeBatch, decodeBatches } from "../../src/protocol/records/decode.ts";
 import { rewriteRecords } from "../../src/protocol/records/rewrite.ts";
 import { baseTime, batchOf, recordsOf } from "./helpers.ts";
@@ -77,6 +78,23 @@ describe("batches with holes, and empty ones", () => {
     expect(first(5)).toEqual([12, 2]);
     expect(first(2, { isolation: "logEnd" })).toEqual([2, 0]);
     expect(first(2, { minOneBatch: false, maxBytes: 61 })).toEqual([2, 0]);
+  });
+
+  test("with very many emptied batches each read passes some, until there are records", async () => {
+    const { open, log } = simulation();
+    const one = log(open(), { segmentBytes: 100_000 });
+    await one.append(batchOf(1)).done;
+    const count = Math.ceil((3.5 * limits.emptiedBytesPassedMax) / 61);
+    for (let n = 0; n < count; n++) one.append(holed(1, [0]));
+    one.append(batchOf(1));
+    await one.idle();
+    let reads = 0;
+    for (let found = 0; found === 0; reads++) {
+      expect(reads).toBeLessThan(6);
+      found = recordsOf(one.read(1, { ...everything, maxBytes: 10_000 })).length;
+    }
+    expect(reads).toBeGreaterThan(1);
+    expect(recordsOf(one.read(1, everything)).map(({ offset }) => offset)).toEqual([count + 1]);
   });
 
   test("sequences count what is left out", async () => {
