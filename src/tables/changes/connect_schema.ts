@@ -55,6 +55,8 @@ function isRecord(value: unknown): value is Record<string, unknown> {
 /** What is made from schema blocks, found by their bytes; the last used come first. */
 export class SchemaCache<T> {
   private readonly entries: { text: Buffer; value: T }[] = [];
+  /** Bytes of all texts. */
+  private held = 0;
   private seen: Uint8Array | undefined;
   private view: Buffer = Buffer.alloc(0);
 
@@ -79,7 +81,12 @@ export class SchemaCache<T> {
   }
 
   add(bytes: Uint8Array, start: number, end: number, value: T): void {
-    if (this.entries.length >= limits.changeSchemasMax) this.entries.pop();
+    this.held += end - start;
+    while (
+      this.entries.length >= limits.changeSchemasMax ||
+      (this.held > limits.changeSchemaBytesMax && this.entries.length > 0)
+    )
+      this.held -= this.entries.pop()!.text.length;
     this.entries.unshift({ text: Buffer.from(bytes.slice(start, end)), value });
   }
 }

@@ -1,5 +1,6 @@
 /** Values of change events that are neither numbers nor times: JSON in text, bits, points, flags, binary text, and values made of others. */
 import { Buffer } from "node:buffer";
+import { limits } from "../../base/limits.ts";
 import type { SqlType } from "../../sql/types.ts";
 import {
   closeBrace,
@@ -59,7 +60,7 @@ export function flag(scanner: JsonScanner, context: Conversion): Outcome {
   return replaced;
 }
 
-/** Text of bytes in a BLOB column: base64's URL alphabet becomes the usual one, padding is put back. An object with `wkb` is that. */
+/** Text of bytes in a BLOB column: base64's URL alphabet becomes the usual one. An object with `wkb` is that. */
 export function binaryText(scanner: JsonScanner, context: Conversion): Outcome {
   const byte = scanner.peek();
   if (byte === openBrace) return geometryBytes(scanner, context);
@@ -68,8 +69,7 @@ export function binaryText(scanner: JsonScanner, context: Conversion): Outcome {
   if (!scanner.scanString()) return failed;
   const { bytes, textStart, textEnd } = scanner;
   if (scanner.textEscaped) return kept;
-  const missing = (4 - ((textEnd - textStart) % 4)) % 4;
-  let isUrl = missing !== 0;
+  let isUrl = false;
   for (let i = textStart; i < textEnd && !isUrl; i++) isUrl = bytes[i] === 0x2d || bytes[i] === 0x5f;
   if (!isUrl) return kept;
   const { splice } = context;
@@ -79,7 +79,6 @@ export function binaryText(scanner: JsonScanner, context: Conversion): Outcome {
     const sign = bytes[i]!;
     splice.sink.byte(sign === 0x2d ? 0x2b : sign === 0x5f ? 0x2f : sign);
   }
-  for (let i = 0; i < missing; i++) splice.sink.byte(0x3d);
   splice.sink.byte(quote);
   splice.resume(scanner.position);
   return replaced;
@@ -97,6 +96,8 @@ export function bits(type: SqlType, length: number, isInteger: boolean): Convert
     if (!scanner.scanString()) return failed;
     const raw = Buffer.from(decodeUtf8(scanner.bytes, scanner.textStart, scanner.textEnd), "base64");
     const { splice } = context;
+    if (raw.length * 8 > limits.changeBitsMax)
+      return context.refuse(scanner, start, `at most ${limits.changeBitsMax} bits`);
     splice.cut(start);
     if (isInteger) {
       if (raw.length > 16) return context.refuse(scanner, start, "at most 128 bits");
@@ -105,15 +106,12 @@ export function bits(type: SqlType, length: number, isInteger: boolean): Convert
       let text = "";
       for (let i = raw.length - 1; i >= 0; i--) text += raw[i]!.toString(2).padStart(8, "0");
       text = text.replace(/^0+/, "");
-      splice.sink.ascii(`"${length < bitsUnbounded ? text.padStart(length, "0") : text}"`);
+      splice.sink.ascii(`"${length <= limits.changeBitsMax ? text.padStart(length, "0") : text}"`);
     }
     splice.resume(scanner.position);
     return replaced;
   };
 }
-
-/** Lengths from here on are "any": PostgreSQL's bits have at most 83,886,080. */
-const bitsUnbounded = 65_536;
 
 const geometryNames = new FieldNames(["x", "y", "wkb", "srid"]);
 
@@ -161,13 +159,18 @@ export function pointText(scanner: JsonScanner, context: Conversion): Outcome {
   const geometry = readGeometry(scanner);
   if (geometry === undefined) return failed;
   const { spans, only } = geometry;
-  if (!only || spans[0]! < 0 || spans[2]! < 0) return kept;
+  if (!only || !isCoordinate(scanner, spans[0]!) || !isCoordinate(scanner, spans[2]!)) return kept;
   const x = decodeUtf8(scanner.bytes, spans[0]!, spans[1]!);
   const y = decodeUtf8(scanner.bytes, spans[2]!, spans[3]!);
   context.splice.cut(start);
   context.splice.sink.text(`"(${postgresFloat(x)},${postgresFloat(y)})"`);
   context.splice.resume(scanner.position);
   return replaced;
+}
+
+/** A number, or the text of one that JSON cannot hold. */
+function isCoordinate(scanner: JsonScanner, at: number): boolean {
+  return at >= 0 && (scanner.bytes[at] === quote || isNumberStart(scanner.bytes[at]!));
 }
 
 /** A double as PostgreSQL prints it: the shortest digits, an exponent of two digits below 1e-4 and from 1e15 on. */

@@ -24,6 +24,9 @@ export interface SchemaEntry {
   /** The fields of the payload itself. */
   flat?: RowProgram;
   key?: KeyProgram;
+  /** The key columns among those fields, of `after` and of the payload itself. */
+  keyInAfter?: KeyProgram;
+  keyInFlat?: KeyProgram;
 }
 
 export class Programs {
@@ -93,18 +96,23 @@ export class Programs {
   /** `isChange`: the record is a change event, so that without a schema the rules for these hold. */
   keyOf(entry: SchemaEntry | undefined, isChange: boolean): KeyProgram {
     if (entry?.schema === undefined) return isChange ? this.key : this.plainKey;
-    const { schema } = entry;
-    entry.key ??= new KeyProgram(
-      this.keyColumns.map(({ name, type }) => ({ name, convert: ofField(schema, name, type) })),
-    );
+    entry.key ??= this.keyProgram(entry.schema);
     return entry.key;
+  }
+
+  private keyProgram(schema: ConnectSchema | undefined): KeyProgram {
+    return new KeyProgram(this.keyColumns.map(({ name, type }) => ({ name, convert: ofField(schema, name, type) })));
   }
 
   /** As `keyOf`, for the key columns inside of a row of that schema. */
   keyInRow(entry: SchemaEntry | undefined, isEnvelope: boolean): KeyProgram {
     if (entry?.schema === undefined) return this.key;
-    const schema = isEnvelope ? rowStruct(entry.schema) : entry.schema;
-    return new KeyProgram(this.keyColumns.map(({ name, type }) => ({ name, convert: ofField(schema, name, type) })));
+    if (isEnvelope) {
+      entry.keyInAfter ??= this.keyProgram(rowStruct(entry.schema));
+      return entry.keyInAfter;
+    }
+    entry.keyInFlat ??= this.keyProgram(entry.schema);
+    return entry.keyInFlat;
   }
 
   private rowOf(schema: ConnectSchema | undefined): RowProgram {

@@ -360,6 +360,30 @@ describe("malformed change events", () => {
     // Text that is no JSON that we read stays text.
     expect(change).toMatchObject({ kind: "upsert" });
   });
+  test("values that would grow out of all proportion", () => {
+    const bits = '{"type":"bytes","name":"io.debezium.data.Bits","parameters":{"length":"2147483647"},"field":"name"}';
+    const long = Buffer.alloc(9_000, 255).toString("base64");
+    const value = `{"schema":${schema(bits)},"payload":{"op":"c","after":{"id":1,"name":"${long}"}}}`;
+    expect((table.read(null, value) as { message: string }).message).toContain("is not at most 65536 bits");
+    const text = new TestTable({ id: "INTEGER", name: "VARCHAR" });
+    const digits = (scale: number) =>
+      text.read(null, `{"op":"c","after":{"id":1,"name":{"scale":${scale},"value":"AQ=="}}}`);
+    expect((digits(1_000) as { row: string }).row).toHaveLength(1_002 + '{"id":1,"name":""}'.length);
+    // No decimal that is read: the object stays one.
+    expect(digits(1_001)).toMatchObject({ row: '{"id":1,"name":{"scale":1001,"value":"AQ=="}}' });
+    const huge = Buffer.alloc(1_100, 1).toString("base64");
+    expect(table.read(null, `{"op":"c","after":{"id":1,"amount":"${huge}"}}`)).toMatchObject({ kind: "fault" });
+  });
+  test("many schemas, and large ones, are not all kept", () => {
+    const wide = (n: number) =>
+      `{"type":"struct","fields":[{"type":"struct","field":"after","fields":[{"type":"int32","field":"id"},{"type":"string","field":"name"},{"type":"string","field":"f${n}","doc":"${"x".repeat(200_000)}"}]}]}`;
+    for (let n = 0; n < 60; n++) {
+      const change = table.read(null, `{"schema":${wide(n % 40)},"payload":{"op":"c","after":{"id":1,"name":"${n}"}}}`);
+      expect(change).toEqual({ kind: "upsert", row: `{"id":1,"name":"${n}"}` });
+    }
+    const tooLarge = `{"schema":${wide(1).replace("xxx", "x".repeat(4_200_000))},"payload":{"op":"c","after":{"id":1}}}`;
+    expect((table.read(null, tooLarge) as { message: string }).message).toContain("at most 4194304 are read");
+  });
   test("a row of 10 MB", () => {
     const name = "x".repeat(10_000_000);
     const change = table.read(

@@ -145,6 +145,12 @@ describe("other handling modes", () => {
   const binary = ["c_bytea", "c_bytea_array", "c_bit_5", "c_varbit"];
   for (const mode of ["bytes", "base64", "base64_url_safe"])
     test(`binary.handling.mode=${mode}`, () => check(`types_binary_${mode}`, casesOf(binary)));
+  test("hex in a BLOB is refused where it cannot be base64", () => {
+    const table = new TestTable({ id: "INTEGER", c_bytea: "BLOB" });
+    const [event] = recorded("types_binary_hex");
+    const { row } = table.read(event!.key, event!.value) as { row: string };
+    expect(() => table.stored(row)).toThrow("base64 text is expected");
+  });
   test("binary.handling.mode=hex goes into text", () =>
     check(
       "types_binary_hex",
@@ -159,6 +165,38 @@ describe("other handling modes", () => {
     const row = table.stored((table.read(event!.key, event!.value) as { row: string }).row);
     const decoded = Object.values(row).map((cell) => atob(cell.slice(1, -1)));
     expect(decoded.slice(1)).toEqual(["{1.0,2.0,3.0}", '(1,"x y")', "16/B374D848"]);
+  });
+});
+
+describe("points", () => {
+  const table = new TestTable({ id: "INTEGER", p: "VARCHAR", s: "STRUCT(x DOUBLE, y DOUBLE)", b: "BLOB" });
+  const stored = (point: string) => {
+    const change = table.read(null, `{"op":"c","after":{"id":1,"p":${point},"s":${point},"b":${point}}}`) as {
+      row: string;
+    };
+    return table.stored(change.row);
+  };
+  test("as PostgreSQL prints them, as a struct, as its bytes", () => {
+    expect(stored('{"x":1.5,"y":-2.0,"wkb":"AQE=","srid":null}')).toEqual({
+      id: "1",
+      p: '"(1.5,-2)"',
+      s: '{"x":1.5,"y":-2.0}',
+      b: '"AQE="',
+    });
+    for (const [x, printed] of [
+      ["1e15", "1e+15"],
+      ["123456789012345", "123456789012345"],
+      ["0.0001", "0.0001"],
+      ["0.00001", "1e-05"],
+      ["-0.0", "-0"],
+      ['"NaN"', "NaN"],
+      ['"-Infinity"', "-Infinity"],
+    ])
+      expect(stored(`{"x":${x},"y":0.5,"wkb":"","srid":null}`).p).toBe(`"(${printed},0.5)"`);
+  });
+  test("an object that only looks like one stays", () => {
+    const change = table.read(null, '{"op":"c","after":{"id":1,"p":{"x":[1],"y":2}}}') as { row: string };
+    expect(table.stored(change.row).p).toBe('"{\\"x\\":[1],\\"y\\":2}"');
   });
 });
 
