@@ -1,6 +1,7 @@
 // The key of a row: compact JSON of the key's columns in the key's order, spelled as row JSON spells values.
 
-import { VARCHAR } from "./json_fields";
+import { JSON, VARCHAR } from "./json_fields";
+import { isSpace } from "./json_scan";
 import { writeValue } from "./json_write";
 
 /** What the record's own key is to the row's. */
@@ -45,6 +46,11 @@ export function writeKeyOf(
 function compare(key: usize, length: usize, own: usize, ownLength: i32, keyFields: usize, keyCount: i32): u32 {
   if (ownLength < 0) return NONE;
   if (<usize>ownLength == length && memory.compare(key, own, length) == 0) return SAME;
+  if (load<u8>(own) == 0x7b) {
+    // White space inside of a JSON column's value counts.
+    for (let i = 0; i < keyCount; i++) if (load<u8>(<usize>load<u32>(keyFields + (<usize>i << 2))) == JSON) return OTHER;
+    return isSpacedKey(key, length, own, own + <usize>ownLength) ? NONE : OTHER;
+  }
   if (keyCount > 1) return OTHER;
   // A plain value for a key of one column: its JSON, or a text without its quotes.
   const field = <usize>load<u32>(keyFields);
@@ -54,6 +60,20 @@ function compare(key: usize, length: usize, own: usize, ownLength: i32, keyField
   if (<usize>ownLength == valueLength && memory.compare(value, own, valueLength) == 0) return NONE;
   const isText = load<u8>(field) == VARCHAR && <usize>ownLength + 2 == valueLength;
   return isText && memory.compare(value + 1, own, ownLength) == 0 ? NONE : OTHER;
+}
+
+/** Whether [own, end) is the key with white space between its tokens, as Python's json.dumps writes it. Escapes are left to the twin. */
+function isSpacedKey(key: usize, length: usize, own: usize, end: usize): bool {
+  const keyEnd = key + length;
+  let inText = false;
+  for (; own < end; own++) {
+    const byte = load<u8>(own);
+    if (!inText && isSpace(byte)) continue;
+    if (byte == 0x5c || key == keyEnd || load<u8>(key) != byte) return false;
+    if (byte == 0x22) inText = !inText;
+    key++;
+  }
+  return key == keyEnd;
 }
 
 /** Words of four bytes, the last one filled up with zeros; src/tables/keyed/key_hash.ts computes the same. */

@@ -17,6 +17,7 @@ const spellings: Record<string, readonly string[]> = {
   TIMESTAMP: ['"2026-01-02T03:04:05"', '"2026-01-02T03:04:05.500"', '"2026-01-02T03:04:05Z"', "1767225600000"],
   DATE: ['"2026-01-02"', "20000", '"2026-13-01"'],
   BOOLEAN: ["true", "false"],
+  JSON: ['{"a":1}', '"x"', "[1]", '{"a": 1}', '{"a":"x\\" y"}', '{"a":"x\\"y"}', "12", "null"],
   DOUBLE: ["1.5", "-0.0", "0", "1e300"],
 };
 const types = Object.keys(spellings);
@@ -41,6 +42,8 @@ function check(random: Random): boolean {
     const given = [
       own,
       own,
+      own.replaceAll(/[:,]/g, "$& "),
+      ` ${own.replace("}", "\t\n}")}`,
       null,
       first,
       first.replace(/^"(.*)"$/, "$1"),
