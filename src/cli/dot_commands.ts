@@ -80,7 +80,7 @@ const commands: DotCommand[] = [
       const rows = table?.columns.map((column) => [
         column.name,
         column.type,
-        column.not_null ? "NOT NULL" : "",
+        table.key?.includes(column.name) ? "PRIMARY KEY" : column.not_null ? "NOT NULL" : "",
         column.default,
       ]);
       await list(session, ["column", "type", "null", "default"], rows ?? []);

@@ -137,12 +137,13 @@ describe("tables", () => {
         { name: "a b", type: "BIGINT", not_null: true },
         { name: "at", type: "TIMESTAMP", default: "now()" },
       ],
+      key: ["a b"],
       partitions: 4,
     });
     expect(response.status).toBe(201);
     expect(await response.json()).toMatchObject({ name: 'we"ird' });
     expect(node.executed[0]?.sql).toBe(
-      'CREATE TABLE "we""ird" ("a b" BIGINT NOT NULL, "at" TIMESTAMP DEFAULT (now())) WITH (partitions = 4)',
+      'CREATE TABLE "we""ird" ("a b" BIGINT NOT NULL, "at" TIMESTAMP DEFAULT (now()), PRIMARY KEY ("a b")) WITH (partitions = 4)',
     );
   });
 
