@@ -1,6 +1,11 @@
 /** Random work on a node, noted in the model: every kind of change that must survive a crash. */
 import type { ManualClock } from "../../src/base/clock.ts";
 import type { SeededRandom } from "../../src/platform/sim/random.ts";
+import {
+  newOffsetCommitRequest,
+  newOffsetCommitRequestPartition,
+  newOffsetCommitRequestTopic,
+} from "../../src/protocol/generated/offset_commit_request.ts";
 import { encodeBatch } from "../../src/protocol/records/encode.ts";
 import {
   type Commit,
@@ -393,30 +398,10 @@ export class Workload {
 
   private async commit(commit: Commit, topicId: string): Promise<void> {
     const { group, partition, offset } = commit;
-    const answer = await this.node.groups.offsetCommit(
-      {
-        groupId: group,
-        generationIdOrMemberEpoch: -1,
-        memberId: "",
-        groupInstanceId: null,
-        retentionTimeMs: -1n,
-        topics: [
-          {
-            name: commit.topic,
-            topicId,
-            partitions: [
-              {
-                partitionIndex: partition,
-                committedOffset: BigInt(offset),
-                committedLeaderEpoch: -1,
-                committedMetadata: "",
-              },
-            ],
-          },
-        ],
-      },
-      8,
-    );
+    const offsets = newOffsetCommitRequestPartition({ partitionIndex: partition, committedOffset: BigInt(offset) });
+    const topics = [newOffsetCommitRequestTopic({ name: commit.topic, topicId, partitions: [offsets] })];
+    const request = newOffsetCommitRequest({ groupId: group, topics });
+    const answer = await this.node.groups.offsetCommit(request, 8);
     const errorCode = answer.topics[0]?.partitions[0]?.errorCode;
     if (errorCode === 0) commit.ackedAt = this.now();
     else if (!this.node.disk.isPowerOff) throw new Error(`a commit of group ${group} failed with ${errorCode}`);
