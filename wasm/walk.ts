@@ -63,6 +63,59 @@ function skip(p: usize, end: usize, length: i32): usize {
   return <usize>length > end - p ? 0 : p + <usize>length;
 }
 
+/** What was wrong where `skipHeaders` stopped. */
+let headersFault: i32 = 0;
+
+/** Skips `count` headers; returns the place behind them, or 0 after a fault. */
+function skipHeaders(p: usize, end: usize, count: i32): usize {
+  for (let header = 0; header < count; header++) {
+    p = varint(p, end);
+    if (p != 0 && <i32>value < 0) {
+      headersFault = HEADER_KEY;
+      return 0;
+    }
+    if (p != 0) p = skip(p, end, <i32>value);
+    if (p != 0) p = varint(p, end);
+    if (p != 0) p = skip(p, end, <i32>value);
+    if (p == 0) {
+      headersFault = STRUCTURE;
+      return 0;
+    }
+  }
+  return p;
+}
+
+/** Where the parts of one record are, as offsets: 7 words. */
+@inline
+function putFields(
+  at: usize,
+  delta: i32,
+  key: usize,
+  keyLength: i32,
+  valuePlace: usize,
+  valueLength: i32,
+  headerCount: i32,
+  headers: usize,
+): void {
+  store<i32>(at, delta);
+  store<i32>(at, <i32>key, 4);
+  store<i32>(at, keyLength, 8);
+  store<i32>(at, <i32>valuePlace, 12);
+  store<i32>(at, valueLength, 16);
+  store<i32>(at, headerCount, 20);
+  store<i32>(at, <i32>headers, 24);
+}
+
+function putSummary(fault: i32, faultRecord: i32, greatestDelta: i32, firstNullKey: i32, greatest: f64, least: f64): i32 {
+  store<i32>(SUMMARY, fault);
+  store<i32>(SUMMARY, faultRecord, 4);
+  store<i32>(SUMMARY, greatestDelta, 8);
+  store<i32>(SUMMARY, firstNullKey, 12);
+  store<f64>(SUMMARY, greatest, 16);
+  store<f64>(SUMMARY, least, 24);
+  return fault;
+}
+
 /**
  * Walks `count` records in [from, from + length). With `fields` other than 0, writes 7 words per record there and a
  * timestamp (f64) at `timestamps`. Returns the fault, 0 for none.
@@ -134,22 +187,11 @@ export function walk(
       break;
     }
     if (headerCount > 0) {
-      fault = 0;
-      for (let header = 0; header < headerCount; header++) {
-        p = varint(p, recordEnd);
-        if (p != 0 && <i32>value < 0) {
-          fault = HEADER_KEY;
-          break;
-        }
-        if (p != 0) p = skip(p, recordEnd, <i32>value);
-        if (p != 0) p = varint(p, recordEnd);
-        if (p != 0) p = skip(p, recordEnd, <i32>value);
-        if (p == 0) {
-          fault = STRUCTURE;
-          break;
-        }
+      p = skipHeaders(p, recordEnd, headerCount);
+      if (p == 0) {
+        fault = headersFault;
+        break;
       }
-      if (fault != 0) break;
     }
     if (p != recordEnd) {
       fault = LENGTH;
@@ -158,30 +200,14 @@ export function walk(
     fault = 0;
     if (keyLength < 0 && firstNullKey < 0) firstNullKey = index;
     if (fields != 0) {
-      store<i32>(fields, delta);
-      store<i32>(fields, <i32>(keyAt - from), 4);
-      store<i32>(fields, keyLength, 8);
-      store<i32>(fields, <i32>(valueAt - from), 12);
-      store<i32>(fields, valueLength, 16);
-      store<i32>(fields, headerCount, 20);
-      store<i32>(fields, <i32>(headersAt - from), 24);
+      putFields(fields, delta, keyAt - from, keyLength, valueAt - from, valueLength, headerCount, headersAt - from);
       fields += FIELD_BYTES;
       store<f64>(timestamps, <f64>timestamp);
       timestamps += 8;
     }
   }
-  let faultRecord = index;
-  if (fault == 0) {
-    if (p != end) {
-      fault = TRAILING;
-      faultRecord = count;
-    } else faultRecord = -1;
-  }
-  store<i32>(SUMMARY, fault);
-  store<i32>(SUMMARY, faultRecord, 4);
-  store<i32>(SUMMARY, greatestDelta, 8);
-  store<i32>(SUMMARY, firstNullKey, 12);
-  store<f64>(SUMMARY, <f64>greatest, 16);
-  store<f64>(SUMMARY, anyLeast ? <f64>least : Infinity, 24);
-  return fault;
+  const least64 = anyLeast ? <f64>least : Infinity;
+  if (fault != 0) return putSummary(fault, index, greatestDelta, firstNullKey, <f64>greatest, least64);
+  if (p != end) return putSummary(TRAILING, count, greatestDelta, firstNullKey, <f64>greatest, least64);
+  return putSummary(0, -1, greatestDelta, firstNullKey, <f64>greatest, least64);
 }
