@@ -19,7 +19,7 @@ import {
 } from "./source_tables.ts";
 
 const installed = component("debezium").installed() && component("postgres").installed();
-const accounts = 5_000;
+const accounts = 3_000;
 /** A connector each: with schemas in every record, and without. */
 const prefixes = { schemas: true, plain: false };
 
@@ -192,8 +192,8 @@ describe.skipIf(!installed)("a Debezium connector and keyed tables", () => {
     rmSync(folder, { recursive: true, force: true });
   }, 60_000);
 
-  test("the snapshot, then eight seconds of load: every table equals its source", async () => {
-    await load(8);
+  test("the snapshot, then six seconds of load: every table equals its source", async () => {
+    await load(6);
     await caughtUp(1);
     await expectEqual(sourceTables);
   }, 170_000);

@@ -34,8 +34,8 @@ export class ChangeReader {
   private readonly programs: Programs;
   private readonly context: Conversion;
   private readonly scanner = new JsonScanner();
-  private readonly outer = new EnvelopeScan();
   private readonly inner = new EnvelopeScan();
+  private readonly outer = new EnvelopeScan(this.inner);
   /** The last value was a change event. */
   private lastWasChange: boolean;
 
@@ -132,7 +132,8 @@ export class ChangeReader {
     scanner.depth = 1;
     if (scanner.peek() === nullWord[0]) return this.tombstone(key);
     if (scanner.peek() !== openBrace) return this.plainRow(valueBytes, payload.start, payload.end, key);
-    if (!this.inner.read(scanner, this.context, this.programs, outer.schema)) return this.notRead(valueStart);
+    if (!outer.innerRead && !this.inner.read(scanner, this.context, this.programs, outer.schema))
+      return this.notRead(valueStart);
     return this.interpret(this.inner, outer.schema, payload.start, payload.end, key);
   }
 

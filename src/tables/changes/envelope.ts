@@ -42,6 +42,15 @@ export const fieldBit = Object.fromEntries(fields.map((name, i) => [name, 1 << i
 const [before, after, , , op, , , , payload, schema, , deleted, flatOp] = fields.map((_, i) => i);
 
 export class EnvelopeScan {
+  /** Reads an object behind a schema right away, as the payload that it mostly is. */
+  private readonly inner: EnvelopeScan | undefined;
+  /** `inner` has read the payload. */
+  innerRead = false;
+
+  constructor(inner?: EnvelopeScan) {
+    this.inner = inner;
+  }
+
   private readonly names = new FieldNames(fields);
   /** The fields seen, by `fieldBit`. */
   seen = 0;
@@ -82,6 +91,7 @@ export class EnvelopeScan {
     this.seen = this.others = 0;
     this.schema = undefined;
     this.schemaFault = "";
+    this.innerRead = false;
     this.beforeIs = this.afterIs = absent;
     this.afterFault = "";
     if (!scanner.enter()) return false;
@@ -123,12 +133,15 @@ export class EnvelopeScan {
       case op:
         return spanned(scanner, this.op);
       case payload:
-        return spanned(scanner, this.payload);
+        return this.readPayload(scanner, context, programs);
       case deleted:
         return spanned(scanner, this.deleted);
       case flatOp:
         return spanned(scanner, this.flatOp);
       case schema:
+        // A payload that was read with another schema is read again.
+        this.innerRead = false;
+        this.schema = undefined;
         if (scanner.peek() !== openBrace) return scanner.skipValue();
         programs.fault = "";
         this.schema = programs.schemaAt(scanner);
@@ -137,6 +150,18 @@ export class EnvelopeScan {
       default:
         return scanner.skipValue();
     }
+  }
+
+  private readPayload(scanner: JsonScanner, context: Conversion, programs: Programs): boolean {
+    this.innerRead = false;
+    if (this.inner === undefined || this.schema === undefined || scanner.peek() !== openBrace)
+      return spanned(scanner, this.payload);
+    this.payload.start = scanner.position;
+    const { schema } = this;
+    if (!this.inner.read(scanner, context, programs, schema)) return false;
+    this.payload.end = scanner.position;
+    this.innerRead = true;
+    return true;
   }
 
   private readAfter(
