@@ -22,7 +22,7 @@ export interface SqlRows {
 
 export class SqlClient {
   readonly url: string;
-  /** Opened with the first BEGIN, and then used for all statements. */
+  /** From BEGIN to the end of its transaction. */
   #session: string | undefined;
 
   /** `host:port` and a bare URL both work. Throws UsageError. */
@@ -44,7 +44,12 @@ export class SqlClient {
       body: JSON.stringify({ sql, session: this.#session, data }),
       headers: { accept: "application/vnd.rowlog.rows+ndjson", "content-type": "application/json" },
       signal,
+    }).catch((error: unknown) => {
+      // A session that is gone is of no use to the next statement.
+      if (error instanceof SqlFailure && error.code === "08003") this.#session = undefined;
+      throw error;
     });
+    if (endsTransaction(sql)) await this.close();
     const lines = linesOf(response.body as unknown as AsyncIterable<Uint8Array>);
     const first = await lines.next();
     const pending = first.done ? [] : [...first.value];
@@ -116,9 +121,18 @@ export class SqlClient {
   }
 }
 
-/** Which statements those are the node decides; this only decides whether to ask it for a session. */
+/** Which statements those are the node decides; this only decides whether a session is needed for what follows. */
 function beginsTransaction(sql: string): boolean {
-  return /\b(begin|start)\b/i.test(sql);
+  return /^(begin|start)\b/i.test(withoutComments(sql));
+}
+
+function endsTransaction(sql: string): boolean {
+  return /^(commit|end|rollback|abort)\b/i.test(withoutComments(sql));
+}
+
+/** Without those in front. */
+function withoutComments(sql: string): string {
+  return sql.replace(/^(\s+|--[^\n]*(\n|$)|\/\*[\s\S]*?\*\/)+/, "");
 }
 
 async function* linesOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<string[]> {

@@ -98,7 +98,13 @@ test("refusals", async () => {
 
 test("BEGIN works in the shell", async () => {
   expect(
-    await shell(["BEGIN", "DELETE FROM big", "SELECT count(*) FROM big", "ROLLBACK", "SELECT count(*) FROM big"]),
+    await shell([
+      "-- a comment\nBEGIN",
+      "DELETE FROM big",
+      "SELECT count(*) FROM big",
+      "ROLLBACK",
+      "SELECT count(*) FROM big",
+    ]),
   ).toBe("700\n0\n700\n");
   // A shell that ends inside a transaction leaves nothing behind.
   await shell(["BEGIN", "DELETE FROM big"]);
