@@ -217,7 +217,7 @@ describe("compaction beside Apache Kafka", () => {
       expect(await consume(reference.bootstrap, records.length)).toEqual(served);
       await onApacheKafka(ours.folder, records.length, served);
     },
-    180_000,
+    400_000,
   );
 
   /** A fresh Apache Kafka with our segments in the place of its own. */
