@@ -73,3 +73,12 @@ test("an append time goes into the rows of a keyed table", async () => {
     [3, time, 3],
   ]);
 });
+
+test("minus zero is the key zero, also where SQL writes it", async () => {
+  await lake.sql("CREATE TABLE signed (k DOUBLE PRIMARY KEY, v INTEGER)");
+  await accepted("signed", '{"k":0.0,"v":1}');
+  await lake.sql("INSERT OR REPLACE INTO signed VALUES ('-0.0'::DOUBLE, 2)");
+  await accepted("signed", '{"k":-0.0,"v":3}');
+  expect(await lake.sql("SELECT v FROM signed")).toEqual([[3]]);
+  expect(new Set(lake.keys("signed"))).toEqual(new Set(['{"k":0.0}']));
+});

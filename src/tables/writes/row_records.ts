@@ -63,7 +63,8 @@ export class RowRecords {
 
   private key(cells: readonly string[]): Uint8Array {
     let text = "{";
-    for (let i = 0; i < cells.length; i++) text += this.keyNames[i]! + cells[i]!;
+    // Minus zero equals zero, and equal keys have equal bytes.
+    for (let i = 0; i < cells.length; i++) text += this.keyNames[i]! + (cells[i] === "-0.0" ? "0.0" : cells[i]!);
     return utf8.encode(`${text}}`);
   }
 
