@@ -120,8 +120,10 @@ export class SqlRunner {
         await session.rollback();
         return emptyResult();
       case "write":
+        refuseArrow(running.options);
         return await this.write(running);
       case "copy":
+        refuseArrow(running.options);
         return await this.copy(running);
       case "read":
         return await this.read(running);
@@ -146,6 +148,7 @@ export class SqlRunner {
   private async select({ engine, session, statement, options }: Running): Promise<SqlResult> {
     if (statement.kind !== "select")
       throw new SqlError("0A000", "produce() can be called in a SELECT only, or in a statement that writes");
+    refuseArrow(options);
     const bound = await bind(engine, statement.text, options.params);
     const work = (transaction: WriteTransaction) => transaction.select(bound.sql, limitsOf(options));
     return await this.written(session, work, () => this.reads.prepare(engine, statement.text)).catch(bound.fail);
@@ -264,6 +267,12 @@ export class SqlRunner {
       endTurn();
     }
   }
+}
+
+/** Before anything is written. */
+function refuseArrow({ form }: ExecuteOptions): void {
+  if (form === "arrow")
+    throw new SqlError("0A000", "what a statement that writes answers comes as JSON or CSV, not as Arrow");
 }
 
 /** Of an error in a statement that the user has not written. */

@@ -247,6 +247,7 @@ export class Outbox {
 
   /** A repetition is recognized by the log, and answered as the first was. */
   private async appendOne(entry: OutboxEntry): Promise<void> {
+    if (entry.end !== undefined) return;
     const { topic, partition, bytes } = entry;
     if (this.options.catalog.topicById(topic.id) === undefined) {
       entry.isGone = true;
@@ -259,6 +260,8 @@ export class Outbox {
     if (entry.applied && !result.duplicate) this.options.passOver({ ...entry, end: result.lastOffset + 1 });
     await result.done;
     entry.end = result.lastOffset + 1;
+    // The entry stays until DuckDB has it no more; its records need not.
+    entry.bytes = nothing;
   }
 
   /**
@@ -311,6 +314,8 @@ export class Outbox {
     this.closed = true;
   }
 }
+
+const nothing = new Uint8Array(0);
 
 function isOutOfOrder(error: unknown): boolean {
   return error instanceof KafkaError && error.errorName === "OUT_OF_ORDER_SEQUENCE_NUMBER";

@@ -1,11 +1,14 @@
 /** ALTER TABLE: rows and records before and after, crashes between catalog and DuckDB, tables made anew from logs of several versions. */
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { spawn } from "node:child_process";
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Lake } from "../lake.ts";
+
+// Starting DuckDB takes seconds, and many of them beside other work.
+setDefaultTimeout(180_000);
 
 let lake: Lake;
 beforeAll(async () => {

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -6,6 +6,9 @@ import { piecesOf } from "../../../src/cli/copy_command.ts";
 import type { CliError, Io } from "../../../src/cli/io.ts";
 import { sql as sqlCommand } from "../../../src/cli/sql.ts";
 import { startTestNode, type TestNode } from "../../harness/node.ts";
+
+// Starting DuckDB takes seconds, and many of them beside other work.
+setDefaultTimeout(180_000);
 
 let node: TestNode;
 const folder = mkdtempSync(join(tmpdir(), "rowlog-copy-"));

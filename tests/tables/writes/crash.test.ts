@@ -2,7 +2,7 @@
  * A process that writes SQL transactions is killed: at random, right between a commit and the append of its records, and right after. Of each
  * transaction there are then both rows and records, each once, or neither; of each that was answered, both. `ROWLOG_OUTBOX_ROUNDS` makes more.
  */
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -11,6 +11,9 @@ import { fileURLToPath } from "node:url";
 import { nodeDisk } from "../../../src/platform/node_disk.ts";
 import { Lake } from "../lake.ts";
 import { pairs } from "./records.ts";
+
+// Starting DuckDB takes seconds, and many of them beside other work.
+setDefaultTimeout(180_000);
 
 const rounds = Number(process.env.ROWLOG_OUTBOX_ROUNDS ?? 1);
 let directory: string;
@@ -89,4 +92,4 @@ for (let round = 0; round < rounds; round++)
       // Once more, from what recovery left.
       await check();
       expect(next).toBeGreaterThanOrEqual(before);
-    }, 60_000);
+    }, 240_000);

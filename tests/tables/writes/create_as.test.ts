@@ -1,5 +1,8 @@
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { Lake } from "../lake.ts";
+
+// Starting DuckDB takes seconds, and many of them beside other work.
+setDefaultTimeout(180_000);
 
 let lake: Lake;
 beforeAll(async () => {

@@ -1,7 +1,10 @@
 /** The engine's worker ends in the middle of transactions: they are rolled back, or found committed. */
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { EngineSession } from "../../../src/sql/engine_session.ts";
 import { Lake } from "../lake.ts";
+
+// Starting DuckDB takes seconds, and many of them beside other work.
+setDefaultTimeout(180_000);
 
 let lake: Lake;
 beforeAll(async () => {

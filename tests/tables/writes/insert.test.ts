@@ -1,7 +1,10 @@
 /** INSERT into tables without a key: rows and records together. */
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { Lake } from "../lake.ts";
 import { textRecords } from "./records.ts";
+
+// Starting DuckDB takes seconds, and many of them beside other work.
+setDefaultTimeout(180_000);
 
 let lake: Lake;
 beforeAll(async () => {
@@ -124,6 +127,15 @@ test("the record's own columns", async () => {
     timestamp: Date.UTC(2024, 0, 2, 3, 4, 5),
     headers: [["h", "v"]],
   });
+});
+
+test("Arrow is for queries: a write that asks for it is refused before it writes", async () => {
+  await lake.sql("CREATE TABLE arrow (a INTEGER)");
+  const state = await lake.runner.execute("INSERT INTO arrow VALUES (1) RETURNING a", { form: "arrow" }).then(
+    () => "",
+    (error: { sqlstate: string }) => error.sqlstate,
+  );
+  expect([state, await lake.sql("SELECT count(*) FROM arrow")]).toEqual(["0A000", [[0]]]);
 });
 
 test("raw tables: _key and _value make the record", async () => {

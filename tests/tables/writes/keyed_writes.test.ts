@@ -1,7 +1,10 @@
 /** SQL writes to keyed tables: what consumers see, and that the table is the fold of its log. */
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { Lake } from "../lake.ts";
 import { pairs } from "./records.ts";
+
+// Starting DuckDB takes seconds, and many of them beside other work.
+setDefaultTimeout(180_000);
 
 let lake: Lake;
 beforeAll(async () => {

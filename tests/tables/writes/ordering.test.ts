@@ -2,10 +2,13 @@
  * Producers and SQL on the same keyed table, at random: in the end the table, the fold of its log, and the fold of what a consumer saw are the
  * same. `ROWLOG_ORDERING_SEED` repeats a run; `ROWLOG_ORDERING_SECONDS` makes it long.
  */
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { decodeBatches } from "../../../src/protocol/records/decode.ts";
 import { Random } from "../../hotpath/random.ts";
 import { Lake } from "../lake.ts";
+
+// Starting DuckDB takes seconds, and many of them beside other work.
+setDefaultTimeout(180_000);
 
 const seed = Number(process.env.ROWLOG_ORDERING_SEED ?? Math.floor(Math.random() * 2 ** 31));
 const seconds = Number(process.env.ROWLOG_ORDERING_SECONDS ?? 4);

@@ -1,7 +1,10 @@
 /** produce() in SQL: records that appear with the commit. */
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { Lake } from "../lake.ts";
 import { pairs, textRecords } from "./records.ts";
+
+// Starting DuckDB takes seconds, and many of them beside other work.
+setDefaultTimeout(180_000);
 
 let lake: Lake;
 beforeAll(async () => {

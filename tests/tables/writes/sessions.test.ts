@@ -1,6 +1,9 @@
 /** Sessions over HTTP: transactions over several requests, what others see meanwhile, and what becomes of forgotten ones. */
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { startTestNode, type TestNode } from "../../harness/node.ts";
+
+// Starting DuckDB takes seconds, and many of them beside other work.
+setDefaultTimeout(180_000);
 
 let node: TestNode;
 beforeAll(async () => {

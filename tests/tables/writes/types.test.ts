@@ -1,7 +1,10 @@
 /** What SQL writes into the log is what producing the same row would: over all types, values and keys. */
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { Lake } from "../lake.ts";
 import { pairs } from "./records.ts";
+
+// Starting DuckDB takes seconds, and many of them beside other work.
+setDefaultTimeout(180_000);
 
 let lake: Lake;
 beforeAll(async () => {
