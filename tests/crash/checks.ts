@@ -23,6 +23,8 @@ export class Checks {
   private readonly model: Model;
   private readonly at: number;
   found = new Map<string, { topic: FoundTopic; state: TopicState; contents: Contents[] }>();
+  /** Where batches are that were asked for by then. */
+  places = new Map<SentBatch, number>();
 
   /** `at`: the number of the change in which the power went. */
   constructor(model: Model, at: number) {
@@ -35,13 +37,16 @@ export class Checks {
     const { model, at } = this;
     const topics = findTopics(node);
     this.found = new Map();
+    this.places = new Map();
     for (const name of new Set([...model.topics.keys(), ...topics.keys()])) {
       const topic = topics.get(name);
       const state = this.checkTopic(name, topic);
       if (state === undefined || topic === undefined) continue;
-      const contents = topic.partitions.map((found, partition) =>
-        new PartitionCheck(model, at, `${name}-${partition}`, state, partition, found).run(partition),
-      );
+      const contents = topic.partitions.map((found, partition) => {
+        const check = new PartitionCheck(model, at, `${name}-${partition}`, state, partition, found).run();
+        for (const [batch, offset] of check.places) this.places.set(batch, offset);
+        return check.contents;
+      });
       this.found.set(name, { topic, state, contents });
     }
   }
@@ -123,12 +128,13 @@ export class Checks {
   private checkCommits(): void {
     const present = new Map<SqlCommit, boolean>();
     const topics = new Map([...this.found.values()].map(({ topic }) => [topic.entry.id, topic]));
-    for (const { commit, topic: id, partition, baseOffset, lastOffset } of this.model.batches) {
+    for (const batch of this.model.batches) {
+      const { commit, topic: id, partition, baseOffset } = batch;
       if (commit === undefined || !wasSent(commit, this.at)) continue;
       const topic = topics.get(id);
       if (topic === undefined) continue;
       const place = `${topic.entry.name}-${partition}`;
-      const isThere = topic.partitions[partition]!.end > lastOffset;
+      const isThere = this.places.has(batch);
       must(
         isThere || !wasAcked(commit, this.at),
         () => `a commit was acknowledged, and offset ${baseOffset} of ${place} is gone: ${commit.text}`,
@@ -182,22 +188,21 @@ export class Checks {
       const ends = topic.partitions.map(({ end }) => end);
       for (const batch of this.openBatches(state.id, topic)) {
         const { partition, baseOffset, lastOffset } = batch;
-        const { start, end } = topic.partitions[partition]!;
-        const isThere = lastOffset < end && baseOffset >= 0;
+        const place = this.places.get(batch);
         // Of batches that were taken away only the last of each producer is remembered.
-        if (isThere && baseOffset < start) continue;
+        if (place !== undefined && place < topic.partitions[partition]!.start) continue;
         const outcome = await settle(
           node.produce(topic.entry, partition, batch.produced.slice()),
           "a batch sent again",
         );
-        const wanted = isThere ? baseOffset : ends[partition]!;
+        const wanted = place ?? ends[partition]!;
         must(
           outcome.errorCode === 0 && outcome.baseOffset === wanted,
           () =>
             `the batch of ${name}-${partition} at ${baseOffset}, sent again, is at ${outcome.baseOffset} (error ${outcome.errorCode} ${outcome.errorMessage ?? ""}), not ${wanted}`,
         );
         places.set(batch, wanted);
-        if (!isThere) ends[partition]! += lastOffset - baseOffset + 1;
+        if (place === undefined) ends[partition]! += lastOffset - baseOffset + 1;
       }
       topic.partitions.forEach((_, partition) => {
         const { logEndOffset } = node.topics.log(topic.entry, partition);

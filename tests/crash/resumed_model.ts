@@ -25,17 +25,17 @@ export async function modelAfter(
   after.nextNumber = before.nextNumber;
   for (const [name, { topic, state }] of checks.found) {
     after.addTopicChange(name, { ...always, state });
-    topic.partitions.forEach(({ start, end }, partition) => {
+    topic.partitions.forEach(({ start }, partition) => {
       after.starts.push({ ...always, topic: state.id, partition, before: start, isPromise: true });
       const stored = new Map(
         readBatches(node, topic.entry, partition, start).map((batch) => [batch.baseOffset, batch]),
       );
       for (const batch of before.batches) {
         if (batch.topic !== state.id || batch.partition !== partition || batch.sentAt >= at) continue;
-        const baseOffset = places.get(batch) ?? (batch.lastOffset < end ? batch.baseOffset : -1);
-        if (baseOffset < 0) continue;
+        const baseOffset = places.get(batch) ?? checks.places.get(batch);
+        if (baseOffset === undefined) continue;
         // What is compacted later is compared with what was stored first.
-        const bytes = places.has(batch) || !batch.stored ? stored.get(baseOffset)?.bytes : batch.stored;
+        const bytes = baseOffset !== batch.baseOffset || !batch.stored ? stored.get(baseOffset)?.bytes : batch.stored;
         const lastOffset = baseOffset + batch.lastOffset - batch.baseOffset;
         after.batches.push({
           ...batch,
