@@ -4,7 +4,7 @@ import { appendFileSync, cpSync, existsSync, readdirSync, readFileSync, rmSync, 
 import { join } from "node:path";
 import { rowlog, TestLake } from "./commands.ts";
 
-setDefaultTimeout(120_000);
+setDefaultTimeout(300_000);
 
 let lake: TestLake;
 beforeEach(() => {

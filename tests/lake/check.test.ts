@@ -17,7 +17,7 @@ import { encodeBatch } from "../../src/protocol/records/encode.ts";
 import { SqlEngine } from "../../src/sql/engine.ts";
 import { rowlog, TestLake } from "./commands.ts";
 
-setDefaultTimeout(120_000);
+setDefaultTimeout(300_000);
 
 let lake: TestLake;
 let copies = 0;

@@ -9,7 +9,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { rowlog, TestLake } from "./commands.ts";
 
-setDefaultTimeout(180_000);
+setDefaultTimeout(300_000);
 
 const folder = mkdtempSync(join(tmpdir(), "rowlog-full-"));
 const mounted = spawnSync("mount", ["-t", "tmpfs", "-o", "size=64m", "tmpfs", folder]).status === 0;

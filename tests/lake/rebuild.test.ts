@@ -6,7 +6,7 @@ import { silentLogger } from "../../src/base/log.ts";
 import { SqlEngine } from "../../src/sql/engine.ts";
 import { rowlog, TestLake } from "./commands.ts";
 
-setDefaultTimeout(120_000);
+setDefaultTimeout(300_000);
 
 let lake: TestLake;
 beforeEach(async () => {
