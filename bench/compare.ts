@@ -8,7 +8,7 @@
  * of the source. Figures of one round are compared only within it; what is shown are medians over the rounds. Processor time for each GB
  * is what other work on the machine disturbs least.
  */
-import { readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { installMissing, versions } from "../scripts/install-clients.ts";
@@ -122,7 +122,7 @@ function report(): string {
   const command = process.env.ROWLOG_EXECUTABLE ? "the executable" : "the source under Bun";
   return `# Performance beside Apache Kafka
 
-Written by \`bun bench/compare.ts\` on ${new Date().toISOString().slice(0, 10)}: Rowlog ${version} (${command}) and Apache Kafka ${versions.kafka}, ${rounds} rounds${options.quick ? ", a tenth of the work" : ""}, each
+Written by \`bun bench/compare.ts\` on ${new Date().toISOString().slice(0, 10)}: Rowlog ${version} (${command}) and Apache Kafka ${versions.kafka}, ${rounds === 1 ? "1 round" : `${rounds} rounds`}${options.quick ? ", a tenth of the work" : ""}, each
 system started anew in an empty folder, in alternating order. Load and broker shared the machine:
 
 ${machineLines()
@@ -138,6 +138,13 @@ ${workloads.map(({ name, about }) => `- \`${name}\`: ${about}.`).join("\n")}
 `;
 }
 
+/** What the page says of profiles, which are made by hand. */
+function profilesIn(path: string): string {
+  const old = existsSync(path) ? readFileSync(path, "utf8") : "";
+  const at = old.indexOf("\n## ");
+  return at < 0 ? "" : old.slice(at);
+}
+
 for (let round = 1; round <= rounds; round++) {
   console.log(`round ${round} of ${rounds}`);
   for (const name of round % 2 === 1 ? names : names.toReversed()) await measure(name);
@@ -145,4 +152,4 @@ for (let round = 1; round <= rounds; round++) {
 console.log(`\n${table()}`);
 const isWhole = only.length === 0 && !options.quick && names.length === Object.keys(systems).length;
 const out = options.out ?? (isWhole ? join(import.meta.dirname, "../docs/performance.md") : undefined);
-if (out !== undefined) writeFileSync(out, report());
+if (out !== undefined) writeFileSync(out, report() + profilesIn(out));
