@@ -350,6 +350,8 @@ export class Workload {
   }
 
   private async retain(): Promise<void> {
+    // What is under way would run into its timeouts.
+    await this.idle();
     this.clock.advance(this.random.below(40) * 60_000);
     const sentAt = this.now();
     const logs = this.liveTopics().flatMap(({ name, state }) =>
