@@ -5,6 +5,7 @@ import { limiter } from "./limiter.ts";
 import { Stage } from "./scenario.ts";
 import { scenarios } from "./scenarios/index.ts";
 import { startRowlog } from "./target.ts";
+import { tried } from "./tries.ts";
 import { readVectors } from "./vectors.ts";
 
 type Started = Awaited<ReturnType<typeof startRowlog>>;
@@ -26,10 +27,9 @@ for (const client of chosenClients()) {
     if (why !== undefined) console.log(`skipped: ${client.name}: ${why}`);
     for (const scenario of scenarios) {
       if (scenario.applies?.(client) === false) continue;
-      const perform = (attempt = 1): Promise<void> =>
+      const perform = (suffix: string) =>
         atOnce(async () => {
-          // Topics and groups of its own for each try.
-          const stage = new Stage(client, target, attempt === 1 ? scenario.name : `${scenario.name}-${attempt}`);
+          const stage = new Stage(client, target, scenario.name + suffix);
           try {
             const result = await scenario.run(stage);
             const expected = vectors?.results[scenario.name];
@@ -39,14 +39,9 @@ for (const client of chosenClients()) {
           } finally {
             await stage.end();
           }
-        }).catch((error: Error) => {
-          // kafka-python 3.0.12 at times stops to send any request once it is assigned its partitions: its log ends with the offsets that it
-          // has reset, and it spins (on Apache Kafka it stalls too). The driver avoids one cause of that (drivers/kafka_python.py).
-          if (client.name !== "kafka-python" || attempt === 3) throw error;
-          console.error(`try ${attempt} failed: ${client.name} ${scenario.name}: ${error.message}`);
-          return perform(attempt + 1);
         });
-      (why === undefined ? test.concurrent : test.skip)(scenario.name, () => perform(), 600_000);
+      const tries = () => tried(client, scenario.name, perform);
+      (why === undefined ? test.concurrent : test.skip)(scenario.name, tries, 600_000);
     }
   });
 }

@@ -6,6 +6,7 @@ import { Stage } from "./scenario.ts";
 import { sqlWriteScenarios } from "./scenarios/sql_writes.ts";
 import { tableScenarios } from "./scenarios/tables.ts";
 import { startRowlog } from "./target.ts";
+import { tried } from "./tries.ts";
 
 type Started = Awaited<ReturnType<typeof startRowlog>>;
 let target: Started;
@@ -23,16 +24,17 @@ for (const client of chosenClients()) {
   const why = missing(client);
   describe(client.name, () => {
     for (const scenario of [...tableScenarios, ...sqlWriteScenarios]) {
-      const perform = () =>
+      const perform = (suffix: string) =>
         atOnce(async () => {
-          const stage = new Stage(client, target, scenario.name);
+          const stage = new Stage(client, target, scenario.name + suffix);
           try {
             await scenario.run(stage);
           } finally {
             await stage.end();
           }
         });
-      (why === undefined ? test.concurrent : test.skip)(scenario.name, perform, 600_000);
+      const tries = () => tried(client, scenario.name, perform);
+      (why === undefined ? test.concurrent : test.skip)(scenario.name, tries, 600_000);
     }
   });
 }
