@@ -14,6 +14,7 @@ import { closeSync, existsSync, mkdirSync, openSync, readFileSync, writeFileSync
 import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { debeziumFiles, installMissing, postgresPrograms } from "./install-clients.ts";
+import { isAlive } from "./kafka-reference.ts";
 
 /** Runs a program to its end; resolves to its output, rejects with it when it fails. */
 export async function runProgram(
@@ -41,15 +42,6 @@ export async function runProgram(
   });
   if (status !== 0) throw new Error(`${program} ${parameters.join(" ")} ended with ${status}:\n${errors}${output}`);
   return output;
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 const isRoot = process.getuid?.() === 0;

@@ -317,3 +317,21 @@ class TypeParser {
     this.token = quote + value;
   }
 }
+
+const integerTypes = new Set<SqlType["kind"]>([
+  "tinyint",
+  "smallint",
+  "integer",
+  "bigint",
+  "hugeint",
+  "utinyint",
+  "usmallint",
+  "uinteger",
+  "ubigint",
+  "uhugeint",
+]);
+
+/** Whether values of the type are whole numbers. */
+export function isInteger(type: SqlType): boolean {
+  return integerTypes.has(type.kind);
+}

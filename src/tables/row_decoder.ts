@@ -84,7 +84,7 @@ export class RowDecoder {
       return taken;
     }
     for (let i = 0; i < taken; i++) {
-      if (this.pushRecord(batch, record + i, partition, result) === undefined) {
+      if (pushRecordColumns(this.schema, batch, record + i, partition, result) === undefined) {
         result.rows++;
         continue;
       }
@@ -104,7 +104,7 @@ export class RowDecoder {
     children: readonly Vector[],
     missing: readonly MissingValue[],
   ): string | undefined {
-    const ownFault = this.pushRecord(batch, record, partition, result);
+    const ownFault = pushRecordColumns(this.schema, batch, record, partition, result);
     if (ownFault !== undefined) return ownFault;
     if (this.schema.raw) return undefined;
     const length = batch.valueLength(record);
@@ -114,23 +114,6 @@ export class RowDecoder {
     const fault = this.reader.read(batch.plain, start + prefix, start + length, result, children, missing);
     if (fault !== undefined) return prefix === 0 ? fault : behindPrefix(batch, record, fault);
     if (this.reader.changed) this.rewrite(batch, record, prefix, result, children);
-    return undefined;
-  }
-
-  /** The columns that receive the record's own parts. */
-  private pushRecord(
-    batch: RecordBatchView,
-    record: number,
-    partition: number,
-    result: DecodedBatch,
-  ): string | undefined {
-    for (const { column, name, index, notNull } of this.schema.record) {
-      const vector = result.columns[index]!;
-      const fault = column.push(vector, batch, record, partition);
-      if (fault !== undefined) return fault;
-      if (notNull && vector.length > result.rows && vector.isNull(result.rows))
-        return `column "${name}": NULL does not fit: the column is NOT NULL`;
-    }
     return undefined;
   }
 
@@ -148,6 +131,24 @@ export class RowDecoder {
     this.reader.write(sink, children, result.rows);
     newValues[record * 2 + 1] = sink.length;
   }
+}
+
+/** Fills the columns that receive the record's own parts; what is wrong with those, if anything is. */
+export function pushRecordColumns(
+  schema: RowSchema,
+  batch: RecordBatchView,
+  record: number,
+  partition: number,
+  result: DecodedBatch,
+): string | undefined {
+  for (const { column, name, index, notNull } of schema.record) {
+    const vector = result.columns[index]!;
+    const fault = column.push(vector, batch, record, partition);
+    if (fault !== undefined) return fault;
+    if (notNull && vector.length > result.rows && vector.isNull(result.rows))
+      return `column "${name}": NULL does not fit: the column is NOT NULL`;
+  }
+  return undefined;
 }
 
 /** Where new values go; made for the first. */

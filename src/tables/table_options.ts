@@ -4,7 +4,7 @@
 import { SqlError } from "../base/sql_error.ts";
 import { type TableDefinition, type TableFormat, tableFormats } from "../catalog/entries.ts";
 import { validateTopicConfigs } from "../catalog/topic_configs.ts";
-import { parseType } from "../sql/types.ts";
+import { isInteger, parseType } from "../sql/types.ts";
 
 export interface TableOptions {
   partitions: number;
@@ -52,20 +52,8 @@ function unavailableValue(value: string): string {
   return value;
 }
 
-/** Types whose values have an order that a later row can be told by. */
+/** Types, besides the integers, whose values have an order that a later row can be told by. */
 const orderable = new Set([
-  ...[
-    "tinyint",
-    "smallint",
-    "integer",
-    "bigint",
-    "hugeint",
-    "utinyint",
-    "usmallint",
-    "uinteger",
-    "ubigint",
-    "uhugeint",
-  ],
   ...["float", "double", "decimal", "date", "time", "varchar"],
   ...["timestamp", "timestamptz", "timestamp_s", "timestamp_ms", "timestamp_ns"],
 ]);
@@ -80,7 +68,8 @@ export function checkKeyedOptions(definition: TableDefinition): void {
   if (key === undefined) throw fault("only a table with a PRIMARY KEY has rows that replace one another");
   const column = columns.find(({ name }) => name.toLowerCase() === sequenceBy.toLowerCase());
   if (column === undefined) throw fault("the table has no such column");
-  if (!orderable.has(parseType(column.type).kind))
+  const type = parseType(column.type);
+  if (!isInteger(type) && !orderable.has(type.kind))
     throw fault(`a ${column.type} has no order that rows can be told by`);
   definition.sequenceBy = column.name;
 }

@@ -17,7 +17,7 @@
  *
  * An object of `scale` and `value` is a decimal, one of `x`, `y`, `wkb` a point, for columns that can take it so.
  */
-import type { SqlType } from "../../sql/types.ts";
+import { isInteger, type SqlType } from "../../sql/types.ts";
 import type { ConnectSchema } from "./connect_schema.ts";
 import { type Convert, keepValue } from "./conversion.ts";
 import {
@@ -28,16 +28,7 @@ import {
   variableScaleDecimal,
 } from "./decimal_values.ts";
 import { binaryText, bits, flag, jsonInText, list, map, pointText, struct } from "./other_values.ts";
-import {
-  dateDays,
-  duration,
-  isInteger,
-  isTimestamp,
-  timeNumber,
-  timestampNumber,
-  type Unit,
-  withoutZone,
-} from "./time_values.ts";
+import { dateDays, duration, isTimestamp, timeNumber, timestampNumber, type Unit, withoutZone } from "./time_values.ts";
 
 /** Undefined: the value stays as it is. */
 export function compileConversion(type: SqlType, schema: ConnectSchema | undefined): Convert | undefined {

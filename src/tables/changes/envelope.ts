@@ -2,9 +2,10 @@
  * Reads the top level of a record's value in one pass: finds what makes it an envelope, a wrapped payload, a row with metadata, or one of the
  * records that connectors send beside rows. An `after` is turned into a row on the way, because an envelope's `op` mostly comes last.
  */
-import { closeBrace, comma, type JsonScanner, nullWord, openBrace, quote } from "../json/scan.ts";
+import { type JsonScanner, nullWord, openBrace } from "../json/scan.ts";
 import type { Conversion } from "./conversion.ts";
 import { FieldNames } from "./field_names.ts";
+import { readObject } from "./other_values.ts";
 import type { Programs, SchemaEntry } from "./programs.ts";
 import type { RowProgram } from "./row_program.ts";
 
@@ -94,25 +95,10 @@ export class EnvelopeScan {
     this.innerRead = false;
     this.beforeIs = this.afterIs = absent;
     this.afterFault = "";
-    if (!scanner.enter()) return false;
-    scanner.skipSpace();
-    if (scanner.peek() === closeBrace) scanner.position++;
-    else
-      for (let position = 0; ; position++) {
-        if (scanner.peek() !== quote) return scanner.syntax("a field name in quotes");
-        if (!scanner.scanString()) return false;
-        const field = this.names.find(scanner, position);
-        if (!scanner.nameEnd()) return false;
-        if (!this.field(field, scanner, context, programs, entry)) return false;
-        scanner.skipSpace();
-        const next = scanner.peek();
-        if (next !== comma && next !== closeBrace) return scanner.syntax('"," or "}"');
-        scanner.position++;
-        if (next === closeBrace) break;
-        scanner.skipSpace();
-      }
-    scanner.depth--;
-    return true;
+    return readObject(scanner, (position) => {
+      const field = this.names.find(scanner, position);
+      return scanner.nameEnd() && this.field(field, scanner, context, programs, entry);
+    });
   }
 
   private field(

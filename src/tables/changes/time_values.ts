@@ -3,7 +3,7 @@
  * never their size. They become the ISO 8601 text that the plain row rules read.
  */
 import { dateText, timestampText } from "../../sql/text_of_time.ts";
-import type { SqlType } from "../../sql/types.ts";
+import { isInteger, type SqlType } from "../../sql/types.ts";
 import type { ByteSink } from "../arrow/bytes.ts";
 import { type JsonScanner, quote } from "../json/scan.ts";
 import {
@@ -24,23 +24,6 @@ const fractionDigits: Record<Unit, number> = { ms: 3, us: 6, ns: 9 };
 /** What PostgreSQL's driver makes of infinite timestamps, in milliseconds; Debezium sends it in its unit. */
 const infiniteMillis = 9223372036825200n;
 const minusInfiniteMillis = -9223372036832400n;
-
-const integerTypes = new Set<SqlType["kind"]>([
-  "tinyint",
-  "smallint",
-  "integer",
-  "bigint",
-  "hugeint",
-  "utinyint",
-  "usmallint",
-  "uinteger",
-  "ubigint",
-  "uhugeint",
-]);
-
-export function isInteger(type: SqlType): boolean {
-  return integerTypes.has(type.kind);
-}
 
 export function isTimestamp(type: SqlType): boolean {
   return type.kind.startsWith("timestamp");

@@ -15,7 +15,7 @@ import { ByteSink } from "../arrow/bytes.ts";
 import type { Vector } from "../arrow/vectors.ts";
 import { ChangeReader } from "../changes/change_reader.ts";
 import { decodeUtf8 } from "../json/utf8.ts";
-import { behindPrefix, keepRewritten, registryPrefixBytes, rewriteTarget } from "../row_decoder.ts";
+import { behindPrefix, keepRewritten, pushRecordColumns, registryPrefixBytes, rewriteTarget } from "../row_decoder.ts";
 import { RowKernel } from "../row_kernel.ts";
 import { type MissingValue, RowReader } from "../row_reader.ts";
 import type { RowSchema } from "../row_schema.ts";
@@ -183,12 +183,12 @@ export class ChangeDecoder {
 
   /** Takes the rows of `taken` records up to one that is at fault; how many. */
   private keepRows(run: Run, record: number, taken: number): number {
-    const { result } = run;
+    const { batch, partition, result } = run;
     const hasOwn = this.schema.record.length > 0;
     for (let i = 0; i < taken; i++) {
       const at = record + i;
       const fault =
-        (hasOwn ? this.pushRecord(run, at) : undefined) ??
+        (hasOwn ? pushRecordColumns(this.schema, batch, at, partition, result) : undefined) ??
         (result.writesKey?.[at] === 2 ? this.checkOwnKey(run, at) : undefined);
       if (fault === undefined) {
         result.rowOf[at] = result.rows++;
@@ -260,7 +260,7 @@ export class ChangeDecoder {
       this.hole(result, record);
       return undefined;
     }
-    const ownFault = this.pushRecord(run, record);
+    const ownFault = pushRecordColumns(this.schema, batch, record, run.partition, result);
     if (ownFault !== undefined) return ownFault;
     const { rowBytes, rowStart, rowEnd } = changes;
     const hasOwnKey = key !== undefined && changes.key.end >= 0;
@@ -403,18 +403,6 @@ export class ChangeDecoder {
       if (sameBytes(ownText, text)) continue;
       const { name } = this.schema.fields[key.fields[column]!]!;
       return `column "${name}": the record's key says ${shown(ownText)} and its value ${shown(text)}`;
-    }
-    return undefined;
-  }
-
-  /** The columns that receive the record's own parts. */
-  private pushRecord({ batch, result, partition }: Run, record: number): string | undefined {
-    for (const { column, name, index, notNull } of this.schema.record) {
-      const vector = result.columns[index]!;
-      const fault = column.push(vector, batch, record, partition);
-      if (fault !== undefined) return fault;
-      if (notNull && vector.length > result.rows && vector.isNull(result.rows))
-        return `column "${name}": NULL does not fit: the column is NOT NULL`;
     }
     return undefined;
   }
