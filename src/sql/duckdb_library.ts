@@ -6,6 +6,7 @@
  */
 // @ts-expect-error: the package has no types for this file that stand without a browser.
 import * as library from "@duckdb/duckdb-wasm/dist/duckdb-node-blocking.cjs";
+import { withRoomyTables } from "./roomy_table.ts";
 
 /** What is used of the Emscripten module. Addresses and sizes are bytes. */
 export interface DuckDbModule {
@@ -37,13 +38,13 @@ export class EngineFailure extends Error {
   override name = "EngineFailure";
 }
 
-/** Compiles and starts the module; takes one to three seconds. Once per thread. */
+/** Compiles and starts the module; takes one to two seconds. Once per thread. */
 export async function loadDuckDb(wasmPath: string, runtime: RuntimeFunctions): Promise<DuckDbCalls> {
   const found = library as unknown as LibraryExports & { default?: LibraryExports };
   const { createDuckDB, VoidLogger } = "createDuckDB" in found ? found : (found as { default: LibraryExports }).default;
   const bundle = { mainModule: wasmPath, mainWorker: "" };
   const bindings = await createDuckDB({ mvp: bundle, eh: bundle }, new VoidLogger(), runtime);
-  await bindings.instantiate();
+  await withRoomyTables(() => bindings.instantiate());
   return new DuckDbCalls(bindings.mod);
 }
 
