@@ -10,7 +10,7 @@
  *
  * A client that cannot be installed is skipped by name, and with CI=true counts as a failure. Exit status 0 only if nothing failed.
  */
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -116,6 +116,8 @@ async function runLane(lane: string, options: Options, live: boolean): Promise<T
   if (paths.length === 0) return { passed: 0, failed: 0 };
   const environment: Record<string, string> = { ROWLOG_TEST_CLIENTS: options.clients.join(",") };
   if (options.rounds !== undefined) environment.ROWLOG_KILL_ROUNDS = options.rounds;
+  // What users run is killed: the executable.
+  if (lane === "kill") environment.ROWLOG_BINARY = process.env.ROWLOG_BINARY ?? join(projectDirectory, "dist/rowlog");
   const started = Date.now();
   // Bun's own 5 seconds are too short where a node starts with DuckDB on a busy machine.
   const child = spawn(bun, ["test", "--timeout", "120000", ...paths], {
@@ -139,6 +141,12 @@ async function runLane(lane: string, options: Options, live: boolean): Promise<T
   return totals;
 }
 
+/** Makes `dist/rowlog` of the source as it is. */
+function build(): void {
+  const { status, stderr } = spawnSync(bun, [join(projectDirectory, "scripts/build.ts")], { encoding: "utf8" });
+  if (status !== 0) throw new Error(`the executable could not be built:\n${stderr}`);
+}
+
 async function main(): Promise<number> {
   const options = readOptions();
   const skips = prepare(options);
@@ -150,6 +158,7 @@ async function main(): Promise<number> {
     });
     return new Promise((ended) => child.on("close", (code) => ended(code ?? 1)));
   }
+  if (options.lanes.includes("kill") && process.env.ROWLOG_BINARY === undefined) build();
   const total: Totals = { passed: 0, failed: 0 };
   const waiting = lanes.filter((name) => options.lanes.includes(name));
   const live = waiting.length === 1;

@@ -1,9 +1,9 @@
-/** 24 rounds of `kill -9`, or as many as ROWLOG_KILL_ROUNDS says (`bun run test kill --rounds 200`). ROWLOG_KILL_SEED repeats a run's moments. */
+/** 100 rounds of `kill -9`, or as many as ROWLOG_KILL_ROUNDS says (`bun run test kill --rounds 200`). ROWLOG_KILL_SEED repeats a run's moments. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { component } from "../../scripts/install-clients.ts";
 import { KillRounds } from "./rounds.ts";
 
-const count = Number(process.env.ROWLOG_KILL_ROUNDS || 24);
+const count = Number(process.env.ROWLOG_KILL_ROUNDS || 100);
 const seed = Number(process.env.ROWLOG_KILL_SEED || Math.floor(Math.random() * 2 ** 31));
 
 describe.skipIf(!component("python").installed())(`kill -9, seed ${seed}`, () => {
