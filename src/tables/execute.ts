@@ -257,6 +257,7 @@ export class SqlRunner {
         call.start + 1,
       );
     const endTurn = await this.tables.writes.takeTurn();
+    this.reads.forgetViews();
     try {
       if (way === "create_table") await this.definitions.createTable(engine, statement);
       else if (way === "drop_table") await this.definitions.dropTable(engine, statement);
@@ -264,6 +265,8 @@ export class SqlRunner {
       else await this.definitions.define(engine, statement, options);
       return emptyResult();
     } finally {
+      // Also what was asked for while the statement ran.
+      this.reads.forgetViews();
       endTurn();
     }
   }

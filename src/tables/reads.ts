@@ -2,7 +2,6 @@
 import type { Catalog } from "../catalog/catalog.ts";
 import type { SqlEngine } from "../sql/engine.ts";
 import { nameOf, wordOf } from "../sql/tokens.ts";
-import { quoteText } from "../sql/types.ts";
 import { cellsOf } from "./engine_calls.ts";
 import type { PlainTopics } from "./plain_topics.ts";
 import type { Tables } from "./tables.ts";
@@ -14,6 +13,8 @@ export class Reads {
   private readonly tables: Tables;
   private readonly catalog: Catalog;
   private readonly plain: PlainTopics;
+  /** The texts of the queries of views, by their names in lower case; undefined: DuckDB has to be asked. */
+  private views: Promise<Map<string, string[]>> | undefined;
 
   constructor(tables: Tables) {
     this.tables = tables;
@@ -45,9 +46,27 @@ export class Reads {
           names.add(name);
           if (this.catalog.topic(name) === undefined) found.push(name);
         }
-      texts = found.length === 0 ? [] : await viewTexts(engine, found);
+      texts = found.length === 0 ? [] : await this.viewTexts(engine, found);
     }
     return names;
+  }
+
+  /** Views may have changed, or are about to. */
+  forgetViews(): void {
+    this.views = undefined;
+  }
+
+  /** The texts of the queries of those names that are views. */
+  private async viewTexts(engine: SqlEngine, names: readonly string[]): Promise<string[]> {
+    this.views ??= viewTexts(engine);
+    const asked = this.views;
+    try {
+      const views = await asked;
+      return names.flatMap((name) => views.get(name.toLowerCase()) ?? []);
+    } catch (error) {
+      if (this.views === asked) this.views = undefined;
+      throw error;
+    }
   }
 
   private async tableNames(engine: SqlEngine, text: string): Promise<string[]> {
@@ -61,18 +80,16 @@ export class Reads {
   }
 }
 
-/** The texts of the queries of those names that are views. */
-async function viewTexts(engine: SqlEngine, names: readonly string[]): Promise<string[]> {
-  const list = names.map((name) => quoteText(name.toLowerCase())).join(", ");
-  const rows = await cellsOf(
-    engine,
-    `SELECT sql FROM duckdb_views() WHERE NOT internal AND lower(view_name) IN (${list})`,
-  );
-  const texts: string[] = [];
-  for (const [sql] of rows) {
-    const tokens = await engine.tokens(sql as string);
+/** The texts of the queries of all views, by their names in lower case. */
+async function viewTexts(engine: SqlEngine): Promise<Map<string, string[]>> {
+  const rows = await cellsOf(engine, "SELECT lower(view_name), sql FROM duckdb_views() WHERE NOT internal");
+  const texts = new Map<string, string[]>();
+  for (const [name, sql] of rows as [string, string][]) {
+    const tokens = await engine.tokens(sql);
     const as = tokens.find((token) => wordOf(token) === "as");
-    if (as !== undefined) texts.push((sql as string).slice(as.start + 2).replace(/;\s*$/, ""));
+    if (as === undefined) continue;
+    const text = sql.slice(as.start + 2).replace(/;\s*$/, "");
+    texts.set(name, [...(texts.get(name) ?? []), text]);
   }
   return texts;
 }
