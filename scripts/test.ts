@@ -117,7 +117,8 @@ async function runLane(lane: string, options: Options, live: boolean): Promise<T
   const environment: Record<string, string> = { ROWLOG_TEST_CLIENTS: options.clients.join(",") };
   if (options.rounds !== undefined) environment.ROWLOG_KILL_ROUNDS = options.rounds;
   // What users run is killed: the executable.
-  if (lane === "kill") environment.ROWLOG_BINARY = process.env.ROWLOG_BINARY ?? join(projectDirectory, "dist/rowlog");
+  if (lane === "kill")
+    environment.ROWLOG_EXECUTABLE = process.env.ROWLOG_EXECUTABLE ?? join(projectDirectory, "dist/rowlog");
   const started = Date.now();
   // Bun's own 5 seconds are too short where a node starts with DuckDB on a busy machine.
   const child = spawn(bun, ["test", "--timeout", "120000", ...paths], {
@@ -158,7 +159,7 @@ async function main(): Promise<number> {
     });
     return new Promise((ended) => child.on("close", (code) => ended(code ?? 1)));
   }
-  if (options.lanes.includes("kill") && process.env.ROWLOG_BINARY === undefined) build();
+  if (options.lanes.includes("kill") && process.env.ROWLOG_EXECUTABLE === undefined) build();
   const total: Totals = { passed: 0, failed: 0 };
   const waiting = lanes.filter((name) => options.lanes.includes(name));
   const live = waiting.length === 1;

@@ -7,12 +7,10 @@ import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from "node:fs"
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import kafkajs from "kafkajs";
 import { startKafka, stopKafka } from "../../scripts/kafka-reference.ts";
+import { rowlogCommand } from "../harness/process.ts";
 import { CuttingProxy } from "./proxy.ts";
-
-const projectDirectory = fileURLToPath(new URL("../..", import.meta.url));
 
 export interface Target {
   /** HOST:PORT that clients start from. */
@@ -35,12 +33,6 @@ export async function freePort(): Promise<number> {
     });
     if (free) return port;
   }
-}
-
-/** The node as `ROWLOG_EXECUTABLE` (such as dist/rowlog), or from source with this Bun. */
-export function rowlogCommand(): string[] {
-  const executable = process.env.ROWLOG_EXECUTABLE;
-  return executable ? [executable] : [process.execPath, join(projectDirectory, "src/cli/main.ts")];
 }
 
 export interface NodeOptions {

@@ -20,10 +20,10 @@ export interface NodeProcess {
   remove(): Promise<void>;
 }
 
-/** The command that starts Rowlog: the built executable named by ROWLOG_BINARY, else the source under Bun. */
+/** The command that starts Rowlog: the executable that ROWLOG_EXECUTABLE names (such as dist/rowlog), else the source under this Bun. */
 export function rowlogCommand(): string[] {
-  const binary = process.env.ROWLOG_BINARY;
-  return binary ? [binary] : [join(root, "node_modules/.bin/bun"), join(root, "src/cli/main.ts")];
+  const executable = process.env.ROWLOG_EXECUTABLE;
+  return executable ? [executable] : [process.execPath, join(root, "src/cli/main.ts")];
 }
 
 /** Starts `rowlog serve` on free ports and waits until it says that it is ready. `wrapper`: a program that runs the rest of its parameters. */
