@@ -136,6 +136,7 @@ function check(path: ProducePath, topic: TopicEntry, records: Uint8Array | null)
     afterMaxMs: config.timestampAfterMaxMs,
     inspectRecords: config.compressionType !== "producer",
     maxRecordBytes: config.maxRecordBytes,
+    ...(topic.table && { viewPool: path.tables.viewPool }),
   });
 }
 

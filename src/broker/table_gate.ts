@@ -1,6 +1,7 @@
 /**
  * What the broker asks of tables when records are produced to one: the seam that the node fills with src/tables.
  */
+import type { BufferPool } from "../base/buffer_pool.ts";
 import type { TopicEntry } from "../catalog/catalog.ts";
 import type { ProducedBatch } from "../protocol/records/validate.ts";
 
@@ -20,6 +21,8 @@ export interface AcceptedBatch {
 }
 
 export interface TableGate {
+  /** Memory of the views of records that `ingest` is given; it gives it back. */
+  readonly viewPool: BufferPool;
   /**
    * Lets a batch of a table's topic in; to be left after the append. Waits while SQL writes to the table. Throws (or rejects with)
    * REQUEST_TIMED_OUT.

@@ -27,6 +27,12 @@ export function walkRecords(
   return readSummary(kernel);
 }
 
+/** What a walk found, and where each record's parts are. */
+export interface RecordIndex {
+  summary: WalkSummary;
+  output: WalkOutput;
+}
+
 /** As `walkRecords`, and says where each record's parts are, in memory from `allocate` where there is one. `count` must not exceed `end - start` (a record takes 7 bytes or more). */
 export function indexRecords(
   bytes: Uint8Array,
@@ -37,26 +43,73 @@ export function indexRecords(
   baseLow: number,
   dense: boolean,
   allocate?: Allocate,
-): { summary: WalkSummary; output: WalkOutput } {
+): RecordIndex {
   const length = end - start;
-  const fieldBytes = count * fieldsPerRecord * 4;
-  const outputBytes = fieldBytes + count * 8 + 16;
-  const kernel = kernelFor(length + outputBytes);
-  if (kernel === undefined) {
-    const output = { fields: new Int32Array(count * fieldsPerRecord), timestamps: new Float64Array(count) };
-    return { summary: walkTwin(bytes, start, end, count, baseHigh, baseLow, dense, output), output };
-  }
-  kernel.put(bytes.subarray(start, end), outputBytes);
-  const timestamps = (kernel.arena + length + 7) & ~7;
+  const kernel = kernelFor(length + outputBytes(count));
+  if (kernel === undefined) return indexTwin(bytes, start, end, count, baseHigh, baseLow, dense);
+  kernel.put(bytes.subarray(start, end), outputBytes(count));
+  return indexIn(kernel, kernel.arena, length, count, baseHigh, baseLow, dense, allocate);
+}
+
+const outputBytes = (count: number) => count * (fieldsPerRecord * 4 + 8) + 16;
+
+/** The records are in the kernel's memory: `length` bytes at `at`, with room for the output behind them. */
+function indexIn(
+  kernel: KernelInstance,
+  at: number,
+  length: number,
+  count: number,
+  baseHigh: number,
+  baseLow: number,
+  dense: boolean,
+  allocate: Allocate | undefined,
+): RecordIndex {
+  const timestamps = (at + length + 7) & ~7;
   const fields = timestamps + count * 8;
-  kernel.call.walk(kernel.arena, length, count, baseHigh, baseLow, dense ? 1 : 0, fields, timestamps);
+  kernel.call.walk(at, length, count, baseHigh, baseLow, dense ? 1 : 0, fields, timestamps);
   // The timestamps and, right behind them, the fields.
-  const copy = kernel.take(timestamps, count * 8 + fieldBytes, allocate);
+  const copy = kernel.take(timestamps, count * (8 + fieldsPerRecord * 4), allocate);
   const output = {
     fields: new Int32Array(copy.buffer, copy.byteOffset + count * 8, count * fieldsPerRecord),
     timestamps: new Float64Array(copy.buffer, copy.byteOffset, count),
   };
   return { summary: readSummary(kernel), output };
+}
+
+function indexTwin(
+  bytes: Uint8Array,
+  start: number,
+  end: number,
+  count: number,
+  baseHigh: number,
+  baseLow: number,
+  dense: boolean,
+): RecordIndex {
+  const output = { fields: new Int32Array(count * fieldsPerRecord), timestamps: new Float64Array(count) };
+  return { summary: walkTwin(bytes, start, end, count, baseHigh, baseLow, dense, output), output };
+}
+
+/** As `checkBatch`, and says where each record's parts are, counted from `recordsStart`. `count` as in `indexRecords`. */
+export function checkAndIndexBatch(
+  bytes: Uint8Array,
+  crcStart: number,
+  recordsStart: number,
+  count: number,
+  baseHigh: number,
+  baseLow: number,
+  allocate?: Allocate,
+): RecordIndex & { crc: number } {
+  const end = bytes.length;
+  const kernel = kernelFor(end + outputBytes(count));
+  if (kernel === undefined) {
+    const index = indexTwin(bytes, recordsStart, end, count, baseHigh, baseLow, true);
+    return { crc: crc32cTwin(bytes, crcStart, end), ...index };
+  }
+  kernel.put(bytes, outputBytes(count));
+  const at = kernel.arena;
+  const crc = kernel.call.crc32c(at + crcStart, end - crcStart);
+  const index = indexIn(kernel, at + recordsStart, end - recordsStart, count, baseHigh, baseLow, true, allocate);
+  return { crc: crc >>> 0, ...index };
 }
 
 /**

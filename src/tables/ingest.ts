@@ -21,13 +21,16 @@ export interface BatchToIngest {
   header: BatchHeader;
   /** The decompressed records, where the broker had to look at them. */
   plain?: Uint8Array;
+  /** The records, where the broker walked them. */
+  view?: RecordBatchView;
 }
 
 /** Decompressed batches and their indexes; what is not released is collected. */
-const viewPool = new BufferPool(limits.tableDecodePoolBytesMax);
+export const viewPool = new BufferPool(limits.tableDecodePoolBytesMax);
 
 /** Whoever is done with the view, and with what was made of it, may `release` it. */
 export function viewBatch(batch: BatchToIngest): RecordBatchView {
+  if (batch.view) return batch.view;
   const plain = batch.plain ? { plain: batch.plain } : {};
   return decodeBatch(batch.bytes, { checkCrc: false, pool: viewPool, ...plain });
 }

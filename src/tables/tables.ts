@@ -16,7 +16,7 @@ import type { SqlEngine } from "../sql/engine.ts";
 import { Applier } from "./applier.ts";
 import { ingestThroughEngine } from "./computed.ts";
 import { dropStatements, reconcile, withWayOut } from "./engine_tables.ts";
-import { asLogged, type BatchToIngest, batchToLog, decodeForTable, refusal, viewBatch } from "./ingest.ts";
+import { asLogged, type BatchToIngest, batchToLog, decodeForTable, refusal, viewBatch, viewPool } from "./ingest.ts";
 import { changesOf } from "./keyed/change_batch.ts";
 import { HomesOfTable } from "./keyed/homes_of_table.ts";
 import { isRepeated, resolveForTable } from "./keyed/resolve_batch.ts";
@@ -58,6 +58,7 @@ export class Tables {
   readonly plain: PlainTopics;
   /** What SQL writes. */
   readonly writes: Writes;
+  readonly viewPool = viewPool;
   private readonly outbox: Outbox;
   private readonly options: TablesOptions;
   private readonly tables = new Map<string, Table>();

@@ -1,9 +1,11 @@
 import { expect, test } from "bun:test";
+import { BufferPool } from "../../src/base/buffer_pool.ts";
 import { KafkaError } from "../../src/base/kafka_error.ts";
 import type { Codec } from "../../src/hotpath/codecs.ts";
 import { kernels } from "../../src/hotpath/kernels.ts";
+import { crc32cTwin } from "../../src/hotpath/twins/crc32c.ts";
 import { fieldsPerRecord, walkTwin } from "../../src/hotpath/twins/walk.ts";
-import { indexRecords, walkRecords } from "../../src/hotpath/walk.ts";
+import { checkAndIndexBatch, indexRecords, walkRecords } from "../../src/hotpath/walk.ts";
 import { BatchHeader, batchHeaderBytes, batchSizeAt } from "../../src/protocol/records/batch.ts";
 import { decodeBatch } from "../../src/protocol/records/decode.ts";
 import { encodeBatch, type RecordToEncode } from "../../src/protocol/records/encode.ts";
@@ -36,11 +38,15 @@ test("walk: kernel and twin answer alike on mutated records and stay within thei
     const output = { fields: new Int32Array(count * fieldsPerRecord), timestamps: new Float64Array(count) };
     const twin = walkTwin(plain, 0, plain.length, count, high, low, dense, output);
     expect([i, walkRecords(plain, 0, plain.length, count, high, low, dense)]).toEqual([i, twin]);
+    const checked = checkAndIndexBatch(plain, 0, 0, count, high, low);
+    if (dense) expect([i, checked.summary]).toEqual([i, twin]);
+    expect(checked.crc).toBe(crc32cTwin(plain, 0, plain.length));
     const index = indexRecords(plain, 0, plain.length, count, high, low, dense);
     expect([i, index.summary]).toEqual([i, twin]);
     if (twin.fault === 0) {
       good++;
       expect(index.output).toEqual(output);
+      if (dense) expect(checked.output).toEqual(output);
     }
     faults.add(twin.fault);
     if (i % 10 === 0) {
@@ -62,6 +68,7 @@ test("whole batches, mutated with the CRC made right: refused with a Kafka error
     nowMs: 1_700_000_500_000,
     beforeMaxMs: 1e300,
   } as const;
+  const pool = new BufferPool(1 << 20);
   const names = new Map<string, number>();
   for (let i = 0; i < 10_000 * roundsFactor; i++) {
     const codec = (i % 5) as Codec;
@@ -76,7 +83,8 @@ test("whole batches, mutated with the CRC made right: refused with a Kafka error
         inspectRecords: i % 2 === 0,
         maxPlainBytes: 1 << 20,
       };
-      const produced = validateProduceBatch(batch, { ...options, ...more });
+      const viewPool = i % 3 === 0 ? pool : undefined;
+      const produced = validateProduceBatch(batch, { ...options, ...more, viewPool });
       expect(produced.header.isCrcValid).toBe(true);
       if (produced.plain !== undefined || produced.codec === 0) {
         const view = decodeBatch(produced.bytes);
@@ -84,6 +92,8 @@ test("whole batches, mutated with the CRC made right: refused with a Kafka error
           Array.from({ length: produced.count }, (_, at) => at),
         );
         expect(produced.maxTimestamp).toBe(view.summary.maxTimestamp);
+        if (produced.view) expect(produced.view.records).toEqual(view.records);
+        produced.view?.release();
       }
     } catch (error) {
       if (!(error instanceof KafkaError)) throw error;

@@ -3,6 +3,7 @@
  * comment says otherwise.
  */
 import { describe, expect, test } from "bun:test";
+import { BufferPool } from "../../src/base/buffer_pool.ts";
 import { KafkaError } from "../../src/base/kafka_error.ts";
 import type { Codec } from "../../src/hotpath/codecs.ts";
 import { BatchHeader, writeInt32, writeInt64 } from "../../src/protocol/records/batch.ts";
@@ -19,6 +20,7 @@ const options: ValidateOptions = {
   beforeMaxMs: Number.MAX_VALUE,
   afterMaxMs: 3_600_000,
 };
+const viewPool = new BufferPool(1 << 20);
 const record = (more: RecordToEncode = {}): RecordToEncode => ({ key: "k", value: "v", timestamp: now, ...more });
 const three = [record(), record(), record()];
 const plain = encodeBatch(three);
@@ -34,8 +36,14 @@ function edit(batch: Uint8Array, change: (batch: Uint8Array) => void, crc = true
 const set = (at: number, value: number) => (batch: Uint8Array) => writeInt32(batch, at, value);
 const join = (...parts: Uint8Array[]) => new Uint8Array(Buffer.concat(parts));
 
-/** The error's name, with the indexes of bad records; "ok" for none. */
+/** The error's name, with the indexes of bad records; "ok" for none. The same where a view of the records is asked for. */
 function answer(bytes: Uint8Array, more: Partial<ValidateOptions> = {}): string {
+  const withView = answerWith(bytes.slice(), { ...more, viewPool });
+  expect(answerWith(bytes, more)).toBe(withView);
+  return withView;
+}
+
+function answerWith(bytes: Uint8Array, more: Partial<ValidateOptions>): string {
   const before = bytes.slice();
   try {
     validateProduceBatch(bytes, { ...options, ...more });
@@ -228,6 +236,17 @@ test("the decompressed records are handed on when they had to be made", () => {
   const { bytes, plain: opened } = validateProduceBatch(lz4.slice(), { ...options, inspectRecords: true });
   expect(decodeBatch(bytes, { plain: opened! }).records).toEqual(decodeBatch(plain).records);
   expect(Buffer.compare(recompress(bytes, 0, undefined, opened), plain)).toBe(0);
+});
+
+test("a view of the records comes in passing, where they are walked", () => {
+  const { view, bytes } = validateProduceBatch(plain.slice(), { ...options, viewPool });
+  expect(view!.records).toEqual(decodeBatch(bytes).records);
+  expect(view!.summary).toEqual(decodeBatch(bytes).summary);
+  view!.release();
+  const appended = validateProduceBatch(plain.slice(), { ...options, viewPool, timestampType: "LogAppendTime" });
+  expect(appended.view!.records.map(({ timestamp }) => timestamp)).toEqual([now, now, now]);
+  expect(validateProduceBatch(lz4.slice(), { ...options, viewPool }).view).toBeUndefined();
+  expect(validateProduceBatch(plain.slice(), options).view).toBeUndefined();
 });
 
 describe("max.decompressed.message.bytes", () => {

@@ -9,7 +9,7 @@ import { CodecError } from "../../hotpath/codec_error.ts";
 import { decompress } from "../../hotpath/codecs.ts";
 import type { Allocate } from "../../hotpath/kernels.ts";
 import { VarintCursor } from "../../hotpath/varint.ts";
-import { fieldsPerRecord, indexRecords, type WalkSummary, walkFaults } from "../../hotpath/walk.ts";
+import { fieldsPerRecord, indexRecords, type RecordIndex, type WalkSummary, walkFaults } from "../../hotpath/walk.ts";
 import { BatchHeader, batchHeaderBytes, batchSizeAt } from "./batch.ts";
 
 export interface RecordHeader {
@@ -28,13 +28,14 @@ export interface DecodedRecord {
 }
 
 const text = new TextDecoder();
-const shortestRecordBytes = 7;
+/** Of a record with its length in front. */
+export const shortestRecordBytes = 7;
 
 /** Less is not worth a pool's buffer. */
 const pooledBytesMin = 16 * 1024;
 
 /** What a view has from a pool. */
-class PooledMemory {
+export class PooledMemory {
   private readonly pool: BufferPool;
   private taken: ArrayBufferLike[] = [];
 
@@ -71,12 +72,7 @@ export class RecordBatchView implements Iterable<DecodedRecord> {
   private readonly appendTime: number | undefined;
   private readonly pool: PooledMemory | undefined;
 
-  constructor(
-    header: BatchHeader,
-    plain: Uint8Array,
-    index: ReturnType<typeof indexRecords>,
-    pool: PooledMemory | undefined,
-  ) {
+  constructor(header: BatchHeader, plain: Uint8Array, index: RecordIndex, pool: PooledMemory | undefined) {
     this.pool = pool;
     this.header = header;
     this.plain = plain;

@@ -8,11 +8,20 @@
  * cannot be read is CORRUPT_MESSAGE; a client's append-time batch is stored with its records' own maximum, since its type
  * becomes create time (Kafka keeps the header's). A compressed batch is opened only where its header cannot answer.
  */
+import type { BufferPool } from "../../base/buffer_pool.ts";
 import { KafkaError } from "../../base/kafka_error.ts";
 import { limits } from "../../base/limits.ts";
 import { type Codec, codecs } from "../../hotpath/codecs.ts";
 import { VarintCursor } from "../../hotpath/varint.ts";
-import { checkBatch, indexRecords, type WalkSummary, walkFaults, walkRecords } from "../../hotpath/walk.ts";
+import {
+  checkAndIndexBatch,
+  checkBatch,
+  indexRecords,
+  type RecordIndex,
+  type WalkSummary,
+  walkFaults,
+  walkRecords,
+} from "../../hotpath/walk.ts";
 import {
   BatchHeader,
   batchHeaderBytes,
@@ -22,7 +31,7 @@ import {
   readInt32,
   type TimestampType,
 } from "./batch.ts";
-import { describeFault, plainRecords } from "./decode.ts";
+import { describeFault, PooledMemory, plainRecords, RecordBatchView, shortestRecordBytes } from "./decode.ts";
 import { RecordErrors, type RecordFault } from "./record_errors.ts";
 
 export interface ValidateOptions {
@@ -45,6 +54,8 @@ export interface ValidateOptions {
   inspectRecords?: boolean;
   /** Bound of the decompressed records, in bytes. */
   maxPlainBytes?: number;
+  /** For records that are read next: where they have to be walked anyway a view is made in passing, of memory from here. */
+  viewPool?: BufferPool;
 }
 
 export interface ProducedBatch {
@@ -61,6 +72,8 @@ export interface ProducedBatch {
   logAppendTimeMs: number;
   /** The decompressed records, if this had to look at them: hand them on to `decodeBatch`. */
   plain?: Uint8Array;
+  /** The records, where a view was asked for and came in passing. */
+  view?: RecordBatchView;
 }
 
 const invalid = (message: string) => new KafkaError("INVALID_RECORD", message);
@@ -77,10 +90,12 @@ export function validateProduceBatch(bytes: Uint8Array, options: ValidateOptions
   const { baseTimestampHigh: high, baseTimestampLow: low } = header;
   let plain: Uint8Array | undefined;
   let summary: WalkSummary | undefined;
+  let index: RecordIndex | undefined;
+  const memory = options.viewPool && new PooledMemory(options.viewPool);
   if (header.codecId === codecs.none) {
-    const check = checkBatch(batch, crcStart, batchHeaderBytes, count, high, low);
+    const check = checkPlainBatch(batch, header, memory);
     checkHeader(header, check.crc);
-    summary = check.summary;
+    ({ summary, index } = check);
   } else {
     checkHeader(header, header.computeCrc());
     if (mustOpen(header, options)) {
@@ -93,7 +108,22 @@ export function validateProduceBatch(bytes: Uint8Array, options: ValidateOptions
     if (plain) checkRecordSizes(plain, count, options.maxRecordBytes ?? unlimitedRecordBytes);
     checkRecords(header, plain, summary, options);
   }
-  return settle(header, summary, plain, options);
+  const produced = settle(header, summary, plain, options);
+  if (index) produced.view = new RecordBatchView(header, batch.subarray(batchHeaderBytes), index, memory);
+  return produced;
+}
+
+/** Of a batch that is not compressed; with an index of its records where there is `memory` for it and their count can be right. */
+function checkPlainBatch(
+  batch: Uint8Array,
+  header: BatchHeader,
+  memory: PooledMemory | undefined,
+): { crc: number; summary: WalkSummary; index?: RecordIndex } {
+  const { recordCount: count, baseTimestampHigh: high, baseTimestampLow: low } = header;
+  if (!memory || count <= 0 || count * shortestRecordBytes > batch.length - batchHeaderBytes)
+    return checkBatch(batch, crcStart, batchHeaderBytes, count, high, low);
+  const index = checkAndIndexBatch(batch, crcStart, batchHeaderBytes, count, high, low, memory.allocate);
+  return { crc: index.crc, summary: index.summary, index };
 }
 
 /** Splits off the one batch that a partition's records may hold; half a batch behind it is dropped, as Kafka does. */
