@@ -70,15 +70,7 @@ async function startLocked(config: NodeConfig, logger: Logger, unlock: () => voi
   const services = await openServices(config, logger, metrics, groupSettings);
   const { tables, topics } = services;
   const broker = new Broker(services);
-  await broker.start(config.kafka.host, config.kafka.port);
-  const kafkaAddress = { host: config.kafka.host, port: broker.port };
-  services.brokerConfigs = brokerSettings({
-    config: services.config,
-    listener: kafkaAddress,
-    groups: groupSettings,
-    topicDefaults: topics.defaultsOf(),
-    compaction: services.logs.compactor.options,
-  });
+  const kafkaAddress = () => ({ host: config.kafka.host, port: broker.port });
   const stopping = new AbortController();
   const sql = new SqlRunner(tables, { idleMs: config.sqlIdleTimeoutMs });
   const answering = httpServices(
@@ -87,7 +79,7 @@ async function startLocked(config: NodeConfig, logger: Logger, unlock: () => voi
     config.lake,
     metrics,
     stopping.signal,
-    config.kafkaAdvertise ?? kafkaAddress,
+    () => config.kafkaAdvertise ?? kafkaAddress(),
   );
   const app = createHttpApp(answering, { logger, host: config.http.host });
   const close = async (http: HttpServer | undefined) => {
@@ -100,6 +92,8 @@ async function startLocked(config: NodeConfig, logger: Logger, unlock: () => voi
     await services.logs.close();
     services.catalog.close();
   };
+  // The ports last, one right after the other: who finds one open finds the other open too.
+  await broker.start(config.kafka.host, config.kafka.port);
   let http: HttpServer;
   try {
     http = serveHttp({ ...config.http, fetch: app.fetch, bodyBytesMax: limits.httpBodyBytesMax });
@@ -107,13 +101,20 @@ async function startLocked(config: NodeConfig, logger: Logger, unlock: () => voi
     await close(undefined);
     throw error;
   }
+  services.brokerConfigs = brokerSettings({
+    config: services.config,
+    listener: kafkaAddress(),
+    groups: groupSettings,
+    topicDefaults: topics.defaultsOf(),
+    compaction: services.logs.compactor.options,
+  });
   addTableMetrics(metrics, tables);
   addLogMetrics(metrics, services.logs, services.clock);
   tables.start();
   writeNodeAddress(config.lake, httpAddressFor(config, http.port));
   const unwatch = watchEventLoop(metrics);
   return {
-    kafkaAddress,
+    kafkaAddress: kafkaAddress(),
     httpAddress: { host: config.http.host, port: http.port },
     async close() {
       unwatch();
@@ -197,14 +198,16 @@ function httpServices(
   lake: string,
   metrics: MetricsRegistry,
   stopping: AbortSignal,
-  kafkaAddress: { host: string; port: number },
+  kafkaAddress: () => { host: string; port: number },
 ): HttpServices {
   const { catalog, clock, logs, tables } = services;
   return {
     node: {
       version,
       clusterId: catalog.clusterId,
-      kafkaAddress: showAddress(kafkaAddress),
+      get kafkaAddress() {
+        return showAddress(kafkaAddress());
+      },
       startedAtMs: clock.nowMs(),
     },
     sql,
