@@ -108,6 +108,8 @@ export const limits = {
   applierThrottleMsMax: 1_000,
   /** Rows that one transaction of the applier takes, in bytes of their columns; the batch that reaches it is the last. */
   applyBytesMax: 16 * 1024 * 1024,
+  /** Memory kept for records on their way into a codec, in bytes. */
+  recompressPoolBytesMax: 4 * 1024 * 1024,
   /** Memory kept for decompressed batches of tables and their indexes, in bytes. */
   tableDecodePoolBytesMax: 16 * 1024 * 1024,
   /** Bytes of log that the applier reads at once when it catches up. */

@@ -1,13 +1,14 @@
 /**
  * Record sections with other values for some of their records.
  */
-import { kernelFor } from "./kernels.ts";
+import { type Allocate, kernelFor } from "./kernels.ts";
 import { replaceValuesTwin } from "./twins/replace_values.ts";
 import { fieldsPerRecord } from "./twins/walk.ts";
 
 /**
  * The records of `plain` (whole and walked without a fault: `index` is what the walk wrote down) with new values. `spans` has two numbers
- * a record: where its new value begins and ends in `values`, or -1 where it keeps its own.
+ * a record: where its new value begins and ends in `values`, or -1 where it keeps its own. The result is in memory from `allocate`, where there is
+ * one.
  */
 export function replaceValues(
   plain: Uint8Array,
@@ -15,6 +16,7 @@ export function replaceValues(
   count: number,
   spans: Int32Array,
   values: Uint8Array,
+  allocate?: Allocate,
 ): Uint8Array {
   const capacity = plain.length + values.length + 10 * count;
   const needed = plain.length + values.length + count * (fieldsPerRecord + 2) * 4 + capacity + 64;
@@ -32,5 +34,5 @@ export function replaceValues(
   kernel.words.set(index.subarray(0, count * fieldsPerRecord), indexAt >> 2);
   kernel.words.set(spans.subarray(0, count * 2), spansAt >> 2);
   const size = kernel.call.replaceValues(plainAt, indexAt, count, spansAt, valuesAt, target);
-  return kernel.bytes.slice(target, target + size);
+  return kernel.take(target, size, allocate);
 }

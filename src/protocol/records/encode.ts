@@ -1,6 +1,8 @@
 /**
  * Records to a record batch (magic 2), and batches to other codecs.
  */
+import { BufferPool } from "../../base/buffer_pool.ts";
+import { limits } from "../../base/limits.ts";
 import { type Codec, compress } from "../../hotpath/codecs.ts";
 import { replaceValues } from "../../hotpath/replace_values.ts";
 import { varintSize, varlongSize, writeVarint, writeVarlong } from "../../hotpath/varint.ts";
@@ -184,8 +186,15 @@ export function withValues(
 ): Uint8Array {
   const { header } = view;
   const batch = header.bytes.subarray(header.start, header.start + header.sizeBytes);
-  return withPlainRecords(batch, replaceValues(view.plain, view.fields, view.count, spans, values), codec, level);
+  const allocate = (length: number) => plainPool.take(length);
+  const plain = replaceValues(view.plain, view.fields, view.count, spans, values, allocate);
+  const changed = withPlainRecords(batch, plain, codec, level);
+  plainPool.give(plain.buffer);
+  return changed;
 }
+
+/** Records on their way into a codec. */
+const plainPool = new BufferPool(limits.recompressPoolBytesMax);
 
 /** A new batch with the header of `batch` and these records; `patch` may change the header before its CRC is renewed. */
 export function withPlainRecords(
