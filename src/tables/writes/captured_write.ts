@@ -81,7 +81,32 @@ export class WriteRun {
       const captured = await this.runCaptured(body);
       return verb === "update" ? { ...captured, changes: [], rowsOnly: captured.changes.length > 0 } : captured;
     }
-    return insert === undefined ? await this.runOnKeyed() : await this.insertIntoKeyed(insert);
+    if (insert === undefined) return await this.runOnKeyed();
+    return isPlainValues(insert) ? await this.insertValues() : await this.insertIntoKeyed(insert);
+  }
+
+  /** The user's own statement, and a look whether its keys were free: two statements where `KeyedInsert` needs nine. */
+  private async insertValues(): Promise<CapturedWrite> {
+    const captured = await this.runCaptured(this.write.body);
+    if (captured.changes.length > 0) await this.refuseTakenKeys(captured.changes);
+    return captured;
+  }
+
+  /** Each key of the inserted rows is to have one row in the table. */
+  private async refuseTakenKeys(inserted: readonly Change[]): Promise<void> {
+    const list = this.keyList();
+    const keys = inserted.map((change) => {
+      const cells = change.kind === "upsert" ? this.keyCells(change.cells) : change.key;
+      const values = cells.map((cell, i) => this.literal(i, cell)).join(", ");
+      return this.key.length === 1 ? values : `(${values})`;
+    });
+    const key = this.key.length === 1 ? list : `(${list})`;
+    const { rows } = await this.session.collect(
+      `SELECT ${list} FROM ${this.table()} WHERE ${key} IN (${keys.join(", ")}) GROUP BY ${list} HAVING count(*) > 1 LIMIT 1`,
+    );
+    if (rows.length === 0) return;
+    const taken = (JSON.parse(rows[0]!) as unknown[]).join(", ");
+    throw new SqlError("23505", `PRIMARY KEY or UNIQUE constraint violation: duplicate key "${taken}"`);
   }
 
   private async insertIntoKeyed(parts: InsertParts): Promise<CapturedWrite> {
@@ -314,6 +339,11 @@ export class WriteRun {
     await this.session.collect(`DROP TABLE ${oldKeys}`);
     return rows.map((row) => ({ kind: "delete", key: row.split(cellSeparator) }));
   }
+}
+
+/** Rows out of VALUES for a table as it stands: no ON CONFLICT, OR REPLACE, WITH. */
+function isPlainValues({ head, or, source, conflict }: InsertParts): boolean {
+  return head.trim() === "" && or === "" && conflict === "" && /^\s*(\([^()]*\)\s*)?values\b/i.test(source);
 }
 
 function gone(key: string[], sequence: string | undefined): Gone {
