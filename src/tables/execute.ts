@@ -158,9 +158,11 @@ export class SqlRunner {
     const bound = await bind(engine, statement.text, options.params);
     try {
       const bare: Statement = { ...statement, text: bound.sql, offset: 0 };
-      const write = parseWrite(bare, await engine.tokens(bound.sql));
+      const tokens = await engine.tokens(bound.sql);
+      const write = parseWrite(bare, tokens);
       const work = (transaction: WriteTransaction) => transaction.write(write, this.target(write), limitsOf(options));
-      return await this.written(session, work, () => this.reads.prepare(engine, bound.sql));
+      const named = write.verb === "insert" ? undefined : tokens;
+      return await this.written(session, work, () => this.reads.prepare(engine, bound.sql, named));
     } catch (error) {
       return bound.fail(error);
     }

@@ -1,7 +1,7 @@
 /** What a query reads, and the wait until DuckDB has all of it that was acknowledged before. */
 import type { Catalog } from "../catalog/catalog.ts";
 import type { SqlEngine } from "../sql/engine.ts";
-import { nameOf, wordOf } from "../sql/tokens.ts";
+import { nameOf, type Token, wordOf } from "../sql/tokens.ts";
 import { cellsOf } from "./engine_calls.ts";
 import type { PlainTopics } from "./plain_topics.ts";
 import type { Tables } from "./tables.ts";
@@ -22,10 +22,13 @@ export class Reads {
     this.plain = tables.plain;
   }
 
-  /** Makes visible what was acknowledged before now: in tables, and in the plain topics that the statement names. */
-  async prepare(engine: SqlEngine, text: string): Promise<void> {
+  /**
+   * Makes visible what was acknowledged before now: in tables, and in the plain topics that the statement names. `tokens`: of a statement whose
+   * tables DuckDB does not tell, which are all that change rows.
+   */
+  async prepare(engine: SqlEngine, text: string, tokens?: readonly Token[]): Promise<void> {
     if (listing.test(text)) await this.plain.list(engine);
-    const names = await this.namesIn(engine, text);
+    const names = await this.namesIn(engine, tokens ? namesOf(tokens) : await this.tableNames(engine, text));
     const topics = this.plain.find(names);
     const lower = new Set([...names].map((name) => name.toLowerCase()));
     await Promise.all([
@@ -34,19 +37,18 @@ export class Reads {
     ]);
   }
 
-  /** Names of tables that the statement reads, those inside of views too. */
-  private async namesIn(engine: SqlEngine, text: string): Promise<Set<string>> {
+  /** The names that a statement reads, and those inside of views among them. */
+  private async namesIn(engine: SqlEngine, read: readonly string[]): Promise<Set<string>> {
     const names = new Set<string>();
-    let texts = [text];
-    for (let depth = 0; texts.length > 0 && depth < 32; depth++) {
+    for (let depth = 0; read.length > 0 && depth < 32; depth++) {
       const found: string[] = [];
-      for (const one of texts)
-        for (const name of await this.tableNames(engine, one)) {
-          if (names.has(name)) continue;
-          names.add(name);
-          if (this.catalog.topic(name) === undefined) found.push(name);
-        }
-      texts = found.length === 0 ? [] : await this.viewTexts(engine, found);
+      for (const name of read) {
+        if (names.has(name)) continue;
+        names.add(name);
+        if (this.catalog.topic(name) === undefined) found.push(name);
+      }
+      const texts = found.length === 0 ? [] : await this.viewTexts(engine, found);
+      read = (await Promise.all(texts.map((text) => this.tableNames(engine, text)))).flat();
     }
     return names;
   }
@@ -74,10 +76,13 @@ export class Reads {
       return await engine.tableNames(text);
     } catch {
       // DuckDB cannot say before the tables exist: take every name in the text that is a topic's.
-      const tokens = await engine.tokens(text);
-      return tokens.filter((token) => token.kind === "name" || token.kind === "keyword").map(nameOf);
+      return namesOf(await engine.tokens(text));
     }
   }
+}
+
+function namesOf(tokens: readonly Token[]): string[] {
+  return tokens.filter((token) => token.kind === "name" || token.kind === "keyword").map(nameOf);
 }
 
 /** The texts of the queries of all views, by their names in lower case. */
