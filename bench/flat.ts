@@ -5,12 +5,12 @@
  *   bun bench/flat.ts [--durability sync|os] [--rounds N] [--requests N] [--gigabytes N]
  */
 import { parseArgs } from "node:util";
-import { newCreateTopicsRequest } from "../src/protocol/generated/create_topics_request.ts";
 import { encodeBatch } from "../src/protocol/records/encode.ts";
 import { startNodeProcess } from "../tests/harness/process.ts";
 import { Wire } from "../tests/harness/wire.ts";
 import { cpuSeconds, residentMib } from "./load/machine.ts";
 import { percentile, producedAt, produceFrame, RawConnection } from "./load/raw.ts";
+import { createTopics } from "./load/systems.ts";
 
 const { values: options } = parseArgs({
   options: {
@@ -35,15 +35,6 @@ function batchOf(records: number): Uint8Array {
 
 const node = await startNodeProcess(["--durability", options.durability, "--retain-secs", "-1"]);
 const pid = node.child.pid!;
-
-async function createTopics(names: readonly string[]): Promise<void> {
-  const topics = names.map((name) => ({ name, numPartitions: 1, replicationFactor: 1, assignments: [], configs: [] }));
-  const wire = await Wire.open(node.kafkaPort);
-  const answer = await wire.call(19, 7, newCreateTopicsRequest({ topics, timeoutMs: 60_000 }));
-  wire.close();
-  const failed = answer.topics.find(({ errorCode }) => errorCode !== 0);
-  if (failed) throw new Error(`creating ${failed.name}: error ${failed.errorCode} ${failed.errorMessage ?? ""}`);
-}
 
 interface Cost {
   cpuPerGb: number;
@@ -93,7 +84,9 @@ try {
   console.log(
     `durability ${options.durability}, records of 1 KiB, ${connections} connections with ${inFlight} requests in flight`,
   );
-  await createTopics(Array.from({ length: counts.at(-1)! }, (_, i) => `t${i}`));
+  const wire = await Wire.open(node.kafkaPort);
+  await createTopics(wire, [...Array.from({ length: counts.at(-1)! }, (_, i) => `t${i}`), "large"]);
+  wire.close();
   const small = batchOf(64);
   const frames = Array.from({ length: counts.at(-1)! }, (_, i) => produceFrame(`t${i}`, 0, small));
   await load(frames, requests / 2);
@@ -103,7 +96,6 @@ try {
   for (const [i, count] of counts.entries())
     report(`${count} topics, batches of 64 KB in turn`, byCount[i]!, byCount[0]!);
 
-  await createTopics(["large"]);
   const large = [produceFrame("large", 0, batchOf(960))];
   const perGb = Math.round(1e9 / large[0]!.length);
   const slices: Cost[] = [];

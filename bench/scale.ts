@@ -7,13 +7,13 @@
 import { rmSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 import { zeroUuid } from "../src/base/uuid.ts";
-import { newCreateTopicsRequest } from "../src/protocol/generated/create_topics_request.ts";
 import { newFetchPartition, newFetchRequest, newFetchTopic } from "../src/protocol/generated/fetch_request.ts";
 import { newMetadataRequest } from "../src/protocol/generated/metadata_request.ts";
 import { newProduceRequest } from "../src/protocol/generated/produce_request.ts";
 import { encodeBatch } from "../src/protocol/records/encode.ts";
 import { type NodeProcess, startNodeProcess } from "../tests/harness/process.ts";
 import { Wire } from "../tests/harness/wire.ts";
+import { createTopics } from "./load/systems.ts";
 
 const topicCount = Number(process.argv[2] ?? 10_000);
 const connectionCount = Number(process.argv[3] ?? 2_000);
@@ -49,17 +49,10 @@ say(node, "a node without topics", started);
 let wire = await Wire.open(node.kafkaPort);
 
 started = performance.now();
-for (let at = 0; at < topicCount; at += 500) {
-  const topics = Array.from({ length: Math.min(500, topicCount - at) }, (_, place) => ({
-    name: name(at + place),
-    numPartitions: 1,
-    replicationFactor: 1,
-    assignments: [],
-    configs: [],
-  }));
-  const answer = await wire.call(19, 7, newCreateTopicsRequest({ topics }));
-  if (answer.topics.some(({ errorCode }) => errorCode !== 0)) throw new Error("a topic was not created");
-}
+await createTopics(
+  wire,
+  Array.from({ length: topicCount }, (_, place) => name(place)),
+);
 say(node, `${topicCount} topics created`, started);
 
 started = performance.now();
