@@ -46,7 +46,10 @@ export function indexRecords(
 ): RecordIndex {
   const length = end - start;
   const kernel = kernelFor(length + outputBytes(count));
-  if (kernel === undefined) return indexTwin(bytes, start, end, count, baseHigh, baseLow, dense);
+  if (kernel === undefined) {
+    const output = { fields: new Int32Array(count * fieldsPerRecord), timestamps: new Float64Array(count) };
+    return { summary: walkTwin(bytes, start, end, count, baseHigh, baseLow, dense, output), output };
+  }
   kernel.put(bytes.subarray(start, end), outputBytes(count));
   return indexIn(kernel, kernel.arena, length, count, baseHigh, baseLow, dense, allocate);
 }
@@ -76,19 +79,6 @@ function indexIn(
   return { summary: readSummary(kernel), output };
 }
 
-function indexTwin(
-  bytes: Uint8Array,
-  start: number,
-  end: number,
-  count: number,
-  baseHigh: number,
-  baseLow: number,
-  dense: boolean,
-): RecordIndex {
-  const output = { fields: new Int32Array(count * fieldsPerRecord), timestamps: new Float64Array(count) };
-  return { summary: walkTwin(bytes, start, end, count, baseHigh, baseLow, dense, output), output };
-}
-
 /** As `checkBatch`, and says where each record's parts are, counted from `recordsStart`. `count` as in `indexRecords`. */
 export function checkAndIndexBatch(
   bytes: Uint8Array,
@@ -102,7 +92,7 @@ export function checkAndIndexBatch(
   const end = bytes.length;
   const kernel = kernelFor(end + outputBytes(count));
   if (kernel === undefined) {
-    const index = indexTwin(bytes, recordsStart, end, count, baseHigh, baseLow, true);
+    const index = indexRecords(bytes, recordsStart, end, count, baseHigh, baseLow, true);
     return { crc: crc32cTwin(bytes, crcStart, end), ...index };
   }
   kernel.put(bytes, outputBytes(count));

@@ -60,7 +60,7 @@ export class Reads {
 
   /** The texts of the queries of those names that are views. */
   private async viewTexts(engine: SqlEngine, names: readonly string[]): Promise<string[]> {
-    this.views ??= viewTexts(engine);
+    this.views ??= readViews(engine);
     const asked = this.views;
     try {
       const views = await asked;
@@ -86,7 +86,7 @@ function namesOf(tokens: readonly Token[]): string[] {
 }
 
 /** The texts of the queries of all views, by their names in lower case. */
-async function viewTexts(engine: SqlEngine): Promise<Map<string, string[]>> {
+async function readViews(engine: SqlEngine): Promise<Map<string, string[]>> {
   const rows = await cellsOf(engine, "SELECT lower(view_name), sql FROM duckdb_views() WHERE NOT internal");
   const texts = new Map<string, string[]>();
   for (const [name, sql] of rows as [string, string][]) {

@@ -95,18 +95,27 @@ export class WriteRun {
   /** Each key of the inserted rows is to have one row in the table. */
   private async refuseTakenKeys(inserted: readonly Change[]): Promise<void> {
     const list = this.keyList();
-    const keys = inserted.map((change) => {
-      const cells = change.kind === "upsert" ? this.keyCells(change.cells) : change.key;
-      const values = cells.map((cell, i) => this.literal(i, cell)).join(", ");
-      return this.key.length === 1 ? values : `(${values})`;
-    });
-    const key = this.key.length === 1 ? list : `(${list})`;
-    const { rows } = await this.session.collect(
-      `SELECT ${list} FROM ${this.table()} WHERE ${key} IN (${keys.join(", ")}) GROUP BY ${list} HAVING count(*) > 1 LIMIT 1`,
+    const tuple = (values: string) => (this.key.length === 1 ? values : `(${values})`);
+    const keys = inserted.map((change) =>
+      tuple(
+        this.keyCellsOf(change)
+          .map((cell, i) => this.literal(i, cell))
+          .join(", "),
+      ),
     );
-    if (rows.length === 0) return;
-    const taken = (JSON.parse(rows[0]!) as unknown[]).join(", ");
+    const repeated = await this.repeatedKey(`WHERE ${tuple(list)} IN (${keys.join(", ")})`);
+    if (repeated === undefined) return;
+    const taken = (JSON.parse(repeated) as unknown[]).join(", ");
     throw new SqlError("23505", `PRIMARY KEY or UNIQUE constraint violation: duplicate key "${taken}"`);
+  }
+
+  /** A key that several rows of the table have, as the text of a JSON array. `where`: of which rows. */
+  private async repeatedKey(where = ""): Promise<string | undefined> {
+    const list = this.keyList();
+    const { rows } = await this.session.collect(
+      `SELECT ${list} FROM ${this.table()} ${where} GROUP BY ${list} HAVING count(*) > 1 LIMIT 1`,
+    );
+    return rows[0];
   }
 
   private async insertIntoKeyed(parts: InsertParts): Promise<CapturedWrite> {
@@ -154,15 +163,12 @@ export class WriteRun {
   }
 
   private async refuseRepeatedKeys(): Promise<void> {
-    const list = this.keyList();
-    const { rows } = await this.session.collect(
-      `SELECT ${list} FROM ${this.table()} GROUP BY ${list} HAVING count(*) > 1 LIMIT 1`,
-    );
-    if (rows.length === 0) return;
+    const repeated = await this.repeatedKey();
+    if (repeated === undefined) return;
     const names = this.key.join(", ");
     throw new SqlError(
       "23505",
-      `duplicate key: several rows of "${this.definition.name}" would have (${names}) = (${rows[0]!.slice(1, -1)})`,
+      `duplicate key: several rows of "${this.definition.name}" would have (${names}) = (${repeated.slice(1, -1)})`,
     );
   }
 
@@ -285,8 +291,12 @@ export class WriteRun {
     return this.records.keyPlaces.map((place) => cells[place]!);
   }
 
+  private keyCellsOf(change: Change): string[] {
+    return change.kind === "delete" ? change.key : this.keyCells(change.cells);
+  }
+
   private keyOf(change: Change): string {
-    return (change.kind === "delete" ? change.key : this.keyCells(change.cells)).join(cellSeparator);
+    return this.keyCellsOf(change).join(cellSeparator);
   }
 
   /**
@@ -297,7 +307,7 @@ export class WriteRun {
     const repeated = new Map<string, string[]>();
     for (const change of changes) {
       const key = this.keyOf(change);
-      if (seen.has(key)) repeated.set(key, change.kind === "delete" ? change.key : this.keyCells(change.cells));
+      if (seen.has(key)) repeated.set(key, this.keyCellsOf(change));
       seen.add(key);
     }
     if (repeated.size === 0) return changes;
