@@ -93,10 +93,12 @@ export const limits = {
   storageRetryMs: 1_000,
   /** Refused records that one Produce answer names for a batch; the message says how many there are. */
   recordErrorsMax: 100,
-  /** Time of a transaction on a keyed table from which on records that come one by one wait for more, in milliseconds. */
+  /** Time of a transaction of the applier from which on records wait for more behind it, in milliseconds. */
   applierPaceMsMin: 20,
   /** Longest such wait, in milliseconds; a statement that reads the table ends it. */
   applierPaceMsMax: 250,
+  /** So many bytes of decoded rows need not wait for more: DuckDB writes them into its file as whole row groups. */
+  applierPaceBytes: 12 * 1024 * 1024,
   /** Deletes in one batch that a truncation puts into the log. */
   truncateBatchRecords: 10_000,
   /** Rows of a table that a truncation event may delete; the batch is refused beyond. */
@@ -112,6 +114,8 @@ export const limits = {
   recompressPoolBytesMax: 4 * 1024 * 1024,
   /** Memory kept for decompressed batches of tables and their indexes, in bytes. */
   tableDecodePoolBytesMax: 16 * 1024 * 1024,
+  /** Memory kept for the columns of decoded rows, in bytes of values that were in it. */
+  spareColumnBytesMax: 32 * 1024 * 1024,
   /** Bytes of log that the applier reads at once when it catches up. */
   applierReadBytesMax: 1024 * 1024,
   /** Shortest and longest pause before rows that could not be applied are tried again, in milliseconds. */
@@ -164,7 +168,7 @@ export const limits = {
   /** Largest answer frame that our own Kafka client takes, in bytes. */
   clientFrameBytesMax: 256 * 1024 * 1024,
   /** DuckDB's write-ahead log past which it is folded into the database as soon as no statement runs, in bytes. */
-  sqlLogBytesIdleMax: 32 * 1024 * 1024,
+  sqlLogBytesIdleMax: 64 * 1024 * 1024,
   /** DuckDB's write-ahead log past which new statements wait until the running ones end and it is folded, in bytes. */
   sqlLogBytesMax: 512 * 1024 * 1024,
   /** Statements under way at once; more wait. */

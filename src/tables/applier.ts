@@ -5,6 +5,7 @@
  * restart, or because it was full) is read from the log with the same code. Nothing past the high watermark is applied.
  *
  * Transactions are as large as what waits: a lone batch is applied at once, and while one transaction runs others pile up for the next.
+ * Behind one that took long, more are waited for (pace.ts).
  */
 import type { Clock } from "../base/clock.ts";
 import { limits } from "../base/limits.ts";
@@ -283,7 +284,11 @@ export class Applier {
   }
 
   private isPaced(): boolean {
-    return this.pace.isOn(this.waiters.length > 0, this.queuedBytes);
+    if (!this.pace.isOn(this.waiters.length > 0, this.queuedBytes)) return false;
+    // What must be read from the log is not counted in the queue, and there may be much of it.
+    for (const { next, log, queue } of this.active)
+      if (next < log.highWatermark && !(queue.length > 0 && queue[0]!.baseOffset <= next)) return false;
+    return true;
   }
 
   /** Takes what can be applied now, up to the bound of a transaction. */
@@ -405,8 +410,11 @@ export class Applier {
       failed();
       throw error;
     }
-    for (const { state, next } of work) state.next = next;
-    if (work.some(({ state }) => state.table.key !== undefined)) this.pace.took(this.clock.monotonicMs() - started);
+    for (const { state, chunks, next } of work) {
+      state.next = next;
+      for (const { columns } of chunks) state.table.schema.sets.give(columns);
+    }
+    this.pace.took(this.clock.monotonicMs() - started);
   }
 
   /** Answers the waiters whose targets are reached. */

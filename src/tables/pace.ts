@@ -1,6 +1,6 @@
 /**
- * When a trickle of records may wait for more. A transaction on a keyed table looks through the key columns of the whole table, however
- * few rows it has: one for every record would keep DuckDB busy for nothing.
+ * When records may wait for more. A transaction on a keyed table looks through the key columns of the whole table, however few rows
+ * it has; and rows of any table that fill no row group go through DuckDB's write-ahead log and are written once more at the checkpoint.
  */
 import type { Clock } from "../base/clock.ts";
 import { limits } from "../base/limits.ts";
@@ -14,7 +14,7 @@ export class Pace {
     this.clock = clock;
   }
 
-  /** A transaction on a keyed table took `ms` milliseconds. */
+  /** A transaction took `ms` milliseconds. */
   took(ms: number): void {
     if (ms < limits.applierPaceMsMin) return;
     this.until = this.clock.monotonicMs() + Math.min(ms * 2, limits.applierPaceMsMax);
@@ -22,6 +22,6 @@ export class Pace {
 
   /** Not while somebody waits for what is queued, or much is. */
   isOn(isAwaited: boolean, queuedBytes: number): boolean {
-    return !isAwaited && queuedBytes < limits.applierThrottleBytes / 4 && this.clock.monotonicMs() < this.until;
+    return !isAwaited && queuedBytes < limits.applierPaceBytes && this.clock.monotonicMs() < this.until;
   }
 }

@@ -42,12 +42,7 @@ export class RowDecoder {
   /** `missing`: one for each field column of the schema. */
   decode(batch: RecordBatchView, partition: number, missing: readonly MissingValue[]): DecodedBatch {
     const { schema } = this;
-    const columns: Vector[] = new Array(schema.columns.length);
-    const children = schema.reader.newChildren(batch.count);
-    schema.fields.forEach((field, i) => {
-      columns[field.index] = children[i]!;
-    });
-    for (const { column, index } of schema.record) columns[index] = column.newVector(batch.count);
+    const { columns, children } = schema.sets.take(batch.count);
     const result: DecodedBatch = {
       rows: 0,
       columns,

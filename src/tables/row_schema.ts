@@ -8,6 +8,7 @@ import { SqlError } from "../base/sql_error.ts";
 import type { ColumnDefinition, TableDefinition } from "../catalog/catalog.ts";
 import { parseType, quoteIdentifier, type SqlType, typeName } from "../sql/types.ts";
 import { type ArrowField, encodeSchema } from "./arrow/stream.ts";
+import { ColumnSets } from "./column_sets.ts";
 import { compileType, storageType, UnsupportedType } from "./json/compile.ts";
 import { ObjectReader } from "./json/objects.ts";
 import { type RecordColumn, recordColumn } from "./record_columns.ts";
@@ -36,6 +37,8 @@ export interface RowSchema {
   select: readonly string[];
   /** Some of `select` is more than the column's name. */
   needsCast: boolean;
+  /** Columns for rows. */
+  sets: ColumnSets;
 }
 
 /** Throws SqlError when a column's type cannot be filled from records. */
@@ -83,6 +86,7 @@ export function compileTable(table: Pick<TableDefinition, "columns" | "name">): 
     arrowSchema: encodeSchema(arrow),
     select,
     needsCast,
+    sets: new ColumnSets({ columns: table.columns, fields, reader, record }),
   };
 }
 

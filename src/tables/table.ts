@@ -104,13 +104,7 @@ export class Table {
   }
 
   newColumns(capacity: number): Vector[] {
-    const columns: Vector[] = new Array(this.schema.columns.length);
-    const children = this.schema.reader.newChildren(capacity);
-    this.schema.fields.forEach((field, i) => {
-      columns[field.index] = children[i]!;
-    });
-    for (const { column, index } of this.schema.record) columns[index] = column.newVector(capacity);
-    return columns;
+    return this.schema.sets.take(capacity).columns;
   }
 }
 

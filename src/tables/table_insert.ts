@@ -2,6 +2,7 @@
 import type { ArrowInsert } from "../sql/messages.ts";
 import { quoteText } from "../sql/types.ts";
 import { type ColumnChunk, encodeChunks } from "./arrow/stream.ts";
+import type { Vector } from "./arrow/vectors.ts";
 import { type ChunkToFold, foldChunks } from "./keyed/fold.ts";
 import { textLiteral } from "./keyed/stored_rows.ts";
 import type { RowChunk, Table } from "./table.ts";
@@ -25,10 +26,13 @@ export function insertOf(
       (capacity) => table.newColumns(capacity),
       (capacity) => table.key!.newVectors(capacity),
     );
+    const arrow = encoded(table.schema.arrowSchema, folded.rows, allocate);
+    const own = new Set(chunks.map((chunk) => chunk.columns));
+    for (const { columns } of folded.rows) if (!own.has(columns as Vector[])) table.schema.sets.give(columns);
     return {
       schema,
       table: name,
-      arrow: encoded(table.schema.arrowSchema, folded.rows, allocate),
+      arrow,
       staging,
       key: {
         places: table.key.columns,

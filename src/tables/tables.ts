@@ -385,6 +385,7 @@ export class Tables {
   /** Retention waits for what is applied and synced, so that happens now and then. */
   private syncLater(): void {
     this.syncTimer = this.options.clock.setTimer(limits.applierSyncMs, () => {
+      for (const { schema } of this.tables.values()) schema.sets.trim();
       this.sync()
         .catch((error: Error) => this.options.logger.warn("DuckDB's tables were not synced", { reason: error.message }))
         .finally(() => this.closed || this.syncLater());

@@ -105,12 +105,7 @@ export class ChangeDecoder {
   private begin(batch: RecordBatchView, partition: number, missing: readonly MissingValue[]): Run {
     const { schema, key } = this;
     const { count } = batch;
-    const columns: Vector[] = new Array(schema.columns.length);
-    const children = schema.reader.newChildren(count);
-    schema.fields.forEach((field, i) => {
-      columns[field.index] = children[i]!;
-    });
-    for (const { column, index } of schema.record) columns[index] = column.newVector(count);
+    const { columns, children } = schema.sets.take(count);
     const result: ChangeBatch = {
       records: count,
       span: batch.header.lastOffsetDelta + 1,
