@@ -10,10 +10,10 @@ import { type Disk, DiskError, type DiskFile, type DiskStat, type OpenOptions } 
 /** Pieces of one writev: the system's IOV_MAX is 1024 on Linux and macOS. */
 const vectorsMax = 1024;
 /**
- * Bytes of one write. Linux gives a write of several MiB page cache in folios of 2 MiB, and on a virtual machine those
- * are often memory that the host has to find first: measured there, 1.4 to 2.8 s a GB where pieces of 1 MiB take 0.3.
+ * Bytes of one write. What a larger one gets as page cache is large folios, and on a virtual machine those are often memory that the
+ * host has to find first (docs/decisions/0009-small-writes.md).
  */
-const writeBytesMax = 1024 * 1024;
+const writeBytesMax = 64 * 1024;
 
 export function nodeDisk(): Disk {
   return {

@@ -61,8 +61,14 @@ interface Answer {
 /** Status with which a fetch asks to be called again. */
 const statusRetry = 256;
 
+/** The room for rows grows by this, and stays when it is no larger than that. */
+const roomStepBytes = 1024 * 1024;
+const roomBytesMax = 32 * 1024 * 1024;
+
 export class DuckDbCalls {
   readonly module: DuckDbModule;
+  /** Where rows to insert lie. */
+  private room = { address: 0, length: 0 };
 
   constructor(module: DuckDbModule) {
     this.module = module;
@@ -171,18 +177,37 @@ export class DuckDbCalls {
     stream: Uint8Array,
     options: { name: string; schema?: string; create: boolean },
   ): void {
-    const { module } = this;
-    const address = module._malloc(stream.length);
-    if (address === 0) throw new EngineFailure("Out of Memory Error: no room for the rows to insert");
+    // Taking room may move the module's memory.
+    const address = this.takeRoom(stream.length);
+    this.module.HEAPU8.set(stream, address);
     try {
-      module.HEAPU8.set(stream, address);
       this.withText(JSON.stringify(options), true, (text) =>
         this.call("duckdb_web_insert_arrow_from_ipc_stream", [connection, address, stream.length, text]),
       );
       this.clear();
     } finally {
-      module._free(address);
+      if (this.room.length > roomBytesMax) this.freeRoom();
     }
+  }
+
+  /**
+   * Memory of the module for `length` bytes. The same is used over and over: what is freed in between DuckDB takes for rows that it
+   * keeps, and then every stream comes to lie in memory that nobody has touched.
+   */
+  private takeRoom(length: number): number {
+    if (length > this.room.length) {
+      this.freeRoom();
+      const rounded = Math.ceil(length / roomStepBytes) * roomStepBytes;
+      const address = this.module._malloc(rounded);
+      if (address === 0) throw new EngineFailure("Out of Memory Error: no room for the rows to insert");
+      this.room = { address, length: rounded };
+    }
+    return this.room.address;
+  }
+
+  private freeRoom(): void {
+    if (this.room.length > 0) this.module._free(this.room.address);
+    this.room = { address: 0, length: 0 };
   }
 
   /** `declaration`: the library's UDFFunctionDeclaration. The connection must live as long as the function. */

@@ -10,6 +10,8 @@ import type { RowSchema } from "./row_schema.ts";
 
 /** Bytes of values that the spare sets of all tables have had. */
 let spareBytes = 0;
+/** Whoever has spare sets, those that were used last at the end. */
+const holders = new Set<ColumnSets>();
 
 interface SpareSet {
   columns: Vector[];
@@ -33,6 +35,7 @@ export class ColumnSets {
     const used = this.spare.pop();
     const columns = used === undefined ? this.make(capacity) : used.columns;
     if (used !== undefined) {
+      if (this.spare.length === 0) holders.delete(this);
       spareBytes -= used.bytes;
       this.unneeded = Math.min(this.unneeded, this.spare.length);
     }
@@ -57,6 +60,11 @@ export class ColumnSets {
     this.out.delete(columns);
     let bytes = 0;
     for (const column of columns) bytes += column.byteLength();
+    // Those of tables that get no rows at the moment make room.
+    for (const holder of holders) {
+      if (spareBytes + bytes <= limits.spareColumnBytesMax || holder === this) break;
+      holder.drop(holder.spare.length);
+    }
     if (spareBytes + bytes > limits.spareColumnBytesMax) return;
     for (const column of columns) {
       column.truncate(0);
@@ -64,11 +72,19 @@ export class ColumnSets {
     }
     spareBytes += bytes;
     this.spare.push({ columns, bytes });
+    holders.delete(this);
+    holders.add(this);
   }
 
   /** Lets go of what nobody needed since the last call. */
   trim(): void {
-    for (const { bytes } of this.spare.splice(0, this.unneeded)) spareBytes -= bytes;
+    this.drop(this.unneeded);
     this.unneeded = this.spare.length;
+  }
+
+  private drop(count: number): void {
+    for (const { bytes } of this.spare.splice(0, count)) spareBytes -= bytes;
+    this.unneeded = Math.min(this.unneeded, this.spare.length);
+    if (this.spare.length === 0) holders.delete(this);
   }
 }

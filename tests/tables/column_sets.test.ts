@@ -50,3 +50,16 @@ test("spare columns are let go of when nobody needs them, and beyond a bound the
   sets.give(kept);
   expect(sets.take(1).columns).not.toBe(kept);
 });
+
+test("a table that gets rows takes the room of those that get none", () => {
+  const half = new Uint8Array(limits.spareColumnBytesMax / 2 + 1);
+  const tables = [1, 2].map(() => compileTable({ name: "t", columns }).sets);
+  const given = tables.map((sets) => {
+    const taken = sets.take(1).columns;
+    (taken[2] as BytesVector).pushBytes(half, 0, half.length);
+    sets.give(taken);
+    return taken;
+  });
+  expect(tables[1]!.take(1).columns).toBe(given[1]!);
+  expect(tables[0]!.take(1).columns).not.toBe(given[0]!);
+});
