@@ -11,9 +11,9 @@ import { type Disk, DiskError, type DiskFile, type DiskStat, type OpenOptions } 
 const vectorsMax = 1024;
 /**
  * Bytes of one write. What a larger one gets as page cache is large folios, and on a virtual machine those are often memory that the
- * host has to find first (docs/decisions/0009-small-writes.md).
+ * host has to find first (docs/decisions/0009-pieces-of-writes.md).
  */
-const writeBytesMax = 64 * 1024;
+const writeBytesMax = 256 * 1024;
 
 export function nodeDisk(): Disk {
   return {
