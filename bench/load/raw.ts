@@ -166,20 +166,23 @@ export function fetchedFrom(frame: Uint8Array, offset: number): Fetched {
   return { records, nextOffset, highWatermark: Number(partition.highWatermark) };
 }
 
-/** Reads every partition from its start to its end, one connection each; gives the bytes of records that came. */
-export async function fetchRaw(port: number, topic: string, partitions: number): Promise<number> {
+/** Reads every partition from its start to its end, one connection each, so many times; gives the bytes of records that came. */
+export async function fetchRaw(port: number, topic: string, partitions: number, times = 1): Promise<number> {
   const bytes = await Promise.all(
     Array.from({ length: partitions }, async (_, partition) => {
       const connection = await RawConnection.open(port);
       let total = 0;
       try {
-        for (let offset = 0; ; ) {
+        for (let left = times, offset = 0; left > 0; ) {
           connection.send(fetchFrame(topic, partition, offset, 500));
           const fetched = fetchedFrom(await connection.answer(), offset);
           total += fetched.records.length;
           offset = fetched.nextOffset;
-          if (offset >= fetched.highWatermark) return total;
+          if (offset < fetched.highWatermark) continue;
+          left--;
+          offset = 0;
         }
+        return total;
       } finally {
         connection.close();
       }

@@ -136,6 +136,17 @@ export const workloads: readonly Workload[] = [
     },
   },
   {
+    name: "raw-fetch-tail",
+    about: "12 MB that were produced last, read over and over, one connection a partition",
+    async run(system, scale) {
+      const records = Array.from({ length: 1000 }, (_, at) => ({ value: noise(1024, at), timestamp: Date.now() }));
+      await rawProduce(system, "raw-tail", records, 12_000, codecs.none);
+      const began = performance.now();
+      const bytes = await fetchRaw(system.port, "raw-tail", partitions, Math.ceil(80 * scale));
+      return { bytes, figures: { rate: megabytes(bytes, (performance.now() - began) / 1000) } };
+    },
+  },
+  {
     name: "raw-produce-json-lz4",
     about: "batches of 1 MB of JSON rows under lz4; MB of plain data",
     async run(system, scale) {

@@ -81,6 +81,18 @@ test("a small view does not keep the large buffer that it looks into", async () 
   expect(one.read(0, everything)[0]!.buffer.byteLength).toBeLessThan(10_000);
 });
 
+test("a hundred consumers at the tail read nothing from the disk", async () => {
+  const { open, log, disk } = simulation();
+  const one = log(open());
+  for (let n = 0; n < 50; n++) await one.append(batchOf(2, `n${n}`)).done;
+  const before = disk.reads;
+  for (let consumer = 0; consumer < 100; consumer++)
+    expect(recordsOf(one.read(90, everything)).map(({ offset }) => offset)).toEqual([
+      90, 91, 92, 93, 94, 95, 96, 97, 98, 99,
+    ]);
+  expect(disk.reads).toBe(before);
+});
+
 test("a thousand partitions are known after a clean stop without a look at them", async () => {
   const { open, disk } = simulation();
   const store = open();

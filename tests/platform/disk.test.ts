@@ -67,6 +67,18 @@ describe.each(disks)("%s disk", (_name, make) => {
     expect(textOf(disk, `${root}/f`)).toBe(parts.map((_, n) => `${n};`).join(""));
   });
 
+  test("large and small pieces in one call, at any position", () => {
+    const file = disk.open(`${root}/f`, { write: true, create: true });
+    const sizes = [0, 1, 300_000, 65_536, 262_144, 262_145, 10, 0, 700_001, 3];
+    const parts = sizes.map((size, n) => new Uint8Array(size).map((_, i) => i * 7 + n));
+    file.writev(parts, 12_345);
+    file.write(parts[8]!, 2_000_000);
+    expect(disk.readFile(`${root}/f`).subarray(12_345, 12_345 + 1_589_840)).toEqual(
+      new Uint8Array(Buffer.concat(parts)),
+    );
+    expect(disk.readFile(`${root}/f`).subarray(2_000_000)).toEqual(parts[8]!);
+  });
+
   test("truncate cuts and extends", () => {
     const file = disk.open(`${root}/f`, { write: true, create: true });
     file.write(bytes("abcdef"), 0);
