@@ -76,10 +76,12 @@ export class ColumnSets {
     holders.add(this);
   }
 
-  /** Lets go of what nobody needed since the last call. */
-  trim(): void {
-    this.drop(this.unneeded);
-    this.unneeded = this.spare.length;
+  /** Lets go of what no table needed since the last call. */
+  static trim(): void {
+    for (const holder of holders) {
+      holder.drop(holder.unneeded);
+      holder.unneeded = holder.spare.length;
+    }
   }
 
   private drop(count: number): void {

@@ -14,6 +14,7 @@ import type { PartitionLog } from "../log/partition_log.ts";
 import type { RecordBatchView } from "../protocol/records/decode.ts";
 import type { SqlEngine } from "../sql/engine.ts";
 import { Applier } from "./applier.ts";
+import { ColumnSets } from "./column_sets.ts";
 import { ingestThroughEngine } from "./computed.ts";
 import { dropStatements, reconcile, withWayOut } from "./engine_tables.ts";
 import { asLogged, type BatchToIngest, batchToLog, decodeForTable, refusal, viewBatch, viewPool } from "./ingest.ts";
@@ -385,7 +386,7 @@ export class Tables {
   /** Retention waits for what is applied and synced, so that happens now and then. */
   private syncLater(): void {
     this.syncTimer = this.options.clock.setTimer(limits.applierSyncMs, () => {
-      for (const { schema } of this.tables.values()) schema.sets.trim();
+      ColumnSets.trim();
       this.sync()
         .catch((error: Error) => this.options.logger.warn("DuckDB's tables were not synced", { reason: error.message }))
         .finally(() => this.closed || this.syncLater());

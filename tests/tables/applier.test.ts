@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { tableFromIPC } from "apache-arrow";
-import { systemClock } from "../../src/base/clock.ts";
+import { type Clock, ManualClock, systemClock } from "../../src/base/clock.ts";
 import { silentLogger } from "../../src/base/log.ts";
 import type { TopicEntry } from "../../src/catalog/catalog.ts";
 import type { PartitionLog } from "../../src/log/partition_log.ts";
@@ -84,8 +84,8 @@ const columns = [
 const newTable = () =>
   new Table(topic, { schema: "main", name: "t", sql: "", columns, checks: [], unique: [], raw: false }, new Map());
 
-function start(target: FakeTarget, logs: FakeLog[], table = newTable()): Applier {
-  const applier = new Applier({ target, clock: systemClock, logger: silentLogger });
+function start(target: FakeTarget, logs: FakeLog[], table = newTable(), clock: Clock = systemClock): Applier {
+  const applier = new Applier({ target, clock, logger: silentLogger });
   const next = (partition: number) => target.position.get(`${partition}`)?.nextOffset ?? 0;
   applier.add(table, logs as unknown as PartitionLog[], next);
   applier.start();
@@ -239,5 +239,42 @@ test("records under offsets that a power cut took from the log are applied, thou
   await applier.barrier();
   expect(target.rows).toEqual([2, 3]);
   expect(target.position.get("0")?.nextOffset).toBe(4);
+  await applier.close();
+});
+
+test("behind a long transaction rows wait for more, not when they are awaited or the log is behind", async () => {
+  const clock = new ManualClock();
+  const target = new FakeTarget();
+  const apply = target.apply.bind(target);
+  let transactionMs = 100;
+  target.apply = async (request) => {
+    clock.advance(transactionMs);
+    await apply(request);
+  };
+  const log = new FakeLog();
+  const table = newTable();
+  const applier = start(target, [log], table, clock);
+  const produce = async (isQueued: boolean) => {
+    const { batch, baseOffset } = log.append(1);
+    if (isQueued) enqueue(applier, table, 0, batch, baseOffset);
+    log.advance();
+    for (let pass = 0; pass < 20; pass++) await Promise.resolve();
+  };
+  await produce(true);
+  expect(target.rows).toEqual([0]);
+  await produce(true);
+  expect(target.rows).toEqual([0]);
+  await applier.barrier();
+  expect(target.rows).toEqual([0, 1]);
+  await produce(false);
+  expect(target.rows).toEqual([0, 1, 2]);
+  await produce(true);
+  expect(target.rows).toEqual([0, 1, 2]);
+  transactionMs = 1;
+  clock.advance(200);
+  for (let pass = 0; pass < 20; pass++) await Promise.resolve();
+  expect(target.rows).toEqual([0, 1, 2, 3]);
+  await produce(true);
+  expect(target.rows).toEqual([0, 1, 2, 3, 4]);
   await applier.close();
 });

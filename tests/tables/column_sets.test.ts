@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import { limits } from "../../src/base/limits.ts";
 import type { BytesVector, FixedVector } from "../../src/tables/arrow/vectors.ts";
+import { ColumnSets } from "../../src/tables/column_sets.ts";
 import { compileTable } from "../../src/tables/row_schema.ts";
 
 const columns = [
@@ -37,10 +38,10 @@ test("spare columns are let go of when nobody needs them, and beyond a bound the
   const two = sets.take(1);
   sets.give(one.columns);
   sets.give(two.columns);
-  sets.trim();
+  ColumnSets.trim();
   // One of the two is needed until the next trim.
   sets.give(sets.take(1).columns);
-  sets.trim();
+  ColumnSets.trim();
   const kept = sets.take(1).columns;
   expect([one.columns, two.columns]).toContain(kept);
   expect([one.columns, two.columns]).not.toContain(sets.take(1).columns);
