@@ -21,7 +21,7 @@ interface SpareSet {
 export class ColumnSets {
   private readonly schema: Pick<RowSchema, "columns" | "fields" | "reader" | "record">;
   private readonly spare: SpareSet[] = [];
-  private readonly out = new WeakMap<readonly Vector[], Vector[]>();
+  private readonly out = new WeakSet<Vector[]>();
   /** The fewest spare sets there were since the last trim. */
   private unneeded = 0;
 
@@ -39,7 +39,7 @@ export class ColumnSets {
       spareBytes -= used.bytes;
       this.unneeded = Math.min(this.unneeded, this.spare.length);
     }
-    this.out.set(columns, columns);
+    this.out.add(columns);
     return { columns, children: schema.fields.map(({ index }) => columns[index]!) };
   }
 
@@ -53,11 +53,9 @@ export class ColumnSets {
   }
 
   /** Takes columns back that `take` gave; others are left alone. Nobody may use them any more. */
-  give(given: readonly Vector[]): void {
-    const columns = this.out.get(given);
-    if (columns === undefined) return;
+  give(columns: Vector[]): void {
     // Given twice, they would serve two at once.
-    this.out.delete(columns);
+    if (!this.out.delete(columns)) return;
     let bytes = 0;
     for (const column of columns) bytes += column.byteLength();
     // Those of tables that get no rows at the moment make room.

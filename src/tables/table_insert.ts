@@ -21,14 +21,18 @@ export function insertOf(
   const { schema, name } = table.definition;
   const staging = { columns: table.schema.columns.map((column) => column.name), select: table.schema.select };
   if (table.key !== undefined) {
+    const made: Vector[][] = [];
     const folded = foldChunks(
       chunks as readonly ChunkToFold[],
-      (capacity) => table.newColumns(capacity),
+      (capacity) => {
+        const columns = table.newColumns(capacity);
+        made.push(columns);
+        return columns;
+      },
       (capacity) => table.key!.newVectors(capacity),
     );
     const arrow = encoded(table.schema.arrowSchema, folded.rows, allocate);
-    const own = new Set(chunks.map((chunk) => chunk.columns));
-    for (const { columns } of folded.rows) if (!own.has(columns as Vector[])) table.schema.sets.give(columns);
+    for (const columns of made) table.schema.sets.give(columns);
     return {
       schema,
       table: name,

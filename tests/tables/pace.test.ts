@@ -1,4 +1,4 @@
-/** Records that come one by one into a large keyed table are applied together, and at once when somebody reads. */
+/** Records that come behind a long transaction are applied together, and at once when somebody reads. */
 import { expect, test } from "bun:test";
 import type { Clock } from "../../src/base/clock.ts";
 import { limits } from "../../src/base/limits.ts";
